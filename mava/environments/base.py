@@ -1,0 +1,62 @@
+"""The two kinds of environment: stepped by the host, or pure JAX functions.
+
+Neither resets by itself: the timestep whose ``end`` is true is the true end of an episode, and whoever steps
+the environment resets it.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping
+
+import jax
+import numpy as np
+
+from mava.types import EnvironmentSpec, PyTree, TimeStep
+
+Actions = Mapping[str, np.ndarray]
+
+
+class Environment(abc.ABC):
+    """An environment that the host steps: stateful, numpy in and out."""
+
+    @property
+    @abc.abstractmethod
+    def spec(self) -> EnvironmentSpec: ...
+
+    @abc.abstractmethod
+    def reset(self, seed: int) -> TimeStep:
+        """Starts an episode. The same seed and the same actions give the same episode."""
+
+    @abc.abstractmethod
+    def step(self, actions: Actions) -> TimeStep:
+        """Takes the joint action, per group ``[N, *actions.array.shape]``; rows of agents that are not
+        alive are ignored. Arrays returned earlier are not written to again.
+
+        Raises:
+            mava.errors.EnvironmentFault: the environment failed, or returned what its own spaces do not allow; the
+                message names the agent and the leaf.
+        """
+
+    def render(self) -> np.ndarray | None:
+        """The current frame, uint8 ``[height, width, 3]``, or ``None`` where there is no picture."""
+        return None
+
+    def close(self) -> None:
+        """Frees windows and files. Calling it twice is harmless."""
+
+
+class JaxEnvironment(abc.ABC):
+    """An environment of pure functions, to be jitted, vmapped and scanned."""
+
+    @property
+    @abc.abstractmethod
+    def spec(self) -> EnvironmentSpec: ...
+
+    @abc.abstractmethod
+    def reset(self, key: jax.Array) -> tuple[PyTree, TimeStep]:
+        """Starts an episode: the environment's state and the first timestep."""
+
+    @abc.abstractmethod
+    def step(self, state: PyTree, actions: Mapping[str, jax.Array]) -> tuple[PyTree, TimeStep]:
+        """One transition. Never resets; randomness comes from a key held in ``state``."""
