@@ -1,0 +1,1 @@
+"""Components, hooks, wiring and programs."""

@@ -1,0 +1,86 @@
+"""Runs a program once on shapes alone, and checks what its hooks promised."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import jax
+import jax.numpy as jnp
+
+from mava.core.plans import Sampling
+from mava.errors import WiringError
+from mava.types import PyTree
+
+if TYPE_CHECKING:
+    from mava.core.program import Program
+
+
+def batch_shapes(program: Program) -> dict[str, PyTree]:
+    """Shapes of a sampled batch: what ``record`` made, under ``[B, T]``, and ``probability [B]``."""
+    plan = program.plan
+    leading = (plan.batch_size, plan.sequence_length)
+    batch = jax.tree.map(lambda x: jax.ShapeDtypeStruct((*leading, *x.shape), x.dtype), program.item)
+    return {**batch, "probability": jax.ShapeDtypeStruct((plan.batch_size,), jnp.float32)}
+
+
+def dry_run(program: Program) -> None:
+    """Raises:
+    WiringError: an action, memory, learner state, metric or priority of the wrong shape or dtype.
+    """
+    key = jax.eval_shape(lambda: jax.random.key(0))
+    learner = jax.eval_shape(program.init_learner, key)
+    _check_act(program, learner, key)
+    after, metrics, priorities = jax.eval_shape(program.learn, learner, batch_shapes(program), key)
+    _check_same("learn()", "the trainer's state", learner, after)
+    for name, metric in metrics.items():
+        if metric.shape != () and "/by_agent/" not in name:
+            raise WiringError(
+                f"metric {name!r} has shape {list(metric.shape)}; a metric is a scalar, so reduce it"
+            )
+    prioritised = program.plan.sampling is Sampling.PRIORITISED
+    expected = (program.plan.batch_size,)
+    if prioritised and (priorities is None or priorities.shape != expected):
+        found = "none" if priorities is None else f"shape {list(priorities.shape)}"
+        raise WiringError(
+            f"the buffer is prioritised, but the losses return priorities of {found}; return "
+            f"LossOutput(priorities=...) of shape {list(expected)}, or use a uniform buffer"
+        )
+
+
+def _check_act(program: Program, learner: PyTree, key: PyTree) -> None:
+    memory = jax.eval_shape(program.init_memory)
+    timestep, clock = program.spec.zero_timestep(), jnp.zeros((), jnp.int32)
+    for explore in (True, False):
+        actions, _, after = jax.eval_shape(
+            lambda l, m, t, c, k, e=explore: program.act(program.publish(l), m, t, c, k, e),
+            learner,
+            memory,
+            timestep,
+            clock,
+            key,
+        )
+        _check_same("acting", "the memory", memory, after)
+        for group in program.spec.groups:
+            expected = group.actions.array
+            shape = (group.num_agents, *expected.shape)
+            found = actions[group.name]
+            if found.shape != shape or found.dtype != expected.dtype:
+                raise WiringError(
+                    f"select_action() returned {found.dtype}{list(found.shape)} for group "
+                    f"{group.name!r}, but its actions are {expected.dtype}{list(shape)}"
+                )
+
+
+def _check_same(what: str, state: str, before: PyTree, after: PyTree) -> None:
+    if jax.tree.structure(before) != jax.tree.structure(after):
+        raise WiringError(
+            f"{what} changed the structure of {state} from {jax.tree.structure(before)} to "
+            f"{jax.tree.structure(after)}"
+        )
+    paths = jax.tree_util.tree_flatten_with_path(before)[0]
+    for (path, old), new in zip(paths, jax.tree.leaves(after), strict=True):
+        if old.shape != new.shape or old.dtype != new.dtype:
+            raise WiringError(
+                f"{what} changed {state} at {jax.tree_util.keystr(path)} from "
+                f"{old.dtype}{list(old.shape)} to {new.dtype}{list(new.shape)}"
+            )
