@@ -1,0 +1,129 @@
+"""What a topology offers to the driver that all topologies share."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from mava.core.evaluation import ActFunction, EpisodeRunner
+from mava.core.learner import Variables
+from mava.core.program import Program
+from mava.core.system import System
+from mava.types import Array, PyTree, TimeStep
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """What happened since the last report.
+
+    Attributes:
+        metrics: means of the training metrics over trainer steps; empty when there was none.
+        returns: of each training episode that ended, the mean over agents of their undiscounted returns.
+        lengths: of the same episodes, in environment steps.
+    """
+
+    metrics: dict[str, float]
+    returns: tuple[float, ...]
+    lengths: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class RunnerState:
+    """Everything that decides how a run goes on.
+
+    Attributes:
+        arrays: a tree of arrays whose structure, shapes and dtypes depend on the system alone.
+        extra: picklable values of any structure (open episodes, counters).
+    """
+
+    arrays: PyTree
+    extra: dict[str, Any]
+
+
+class Runner(abc.ABC):
+    """A system placed somewhere and ready to run, driven from outside in exact environment steps.
+
+    How the steps are divided over calls of ``advance`` changes nothing of what is computed.
+    """
+
+    program: Program
+
+    @property
+    @abc.abstractmethod
+    def environment_steps(self) -> int:
+        """Transitions of all environments together."""
+
+    @property
+    @abc.abstractmethod
+    def trainer_steps(self) -> int: ...
+
+    @property
+    @abc.abstractmethod
+    def episodes(self) -> int:
+        """Training episodes ended."""
+
+    @property
+    def step_size(self) -> int:
+        """The fewest environment steps ``advance`` can take: the environments stepped together."""
+        return self.program.num_environments
+
+    @abc.abstractmethod
+    def memory_estimate(self) -> dict[str, int]:
+        """Bytes that will be allocated, by purpose (``buffer``, ``parameters``), known before allocation."""
+
+    @abc.abstractmethod
+    def start(self, say: Callable[[str], None]) -> None:
+        """Allocates, resets the environments and compiles, saying what it is doing."""
+
+    @abc.abstractmethod
+    def advance(self, until: int) -> Report:
+        """Runs until one more step would pass ``until`` environment steps.
+
+        Raises:
+            EnvironmentFault: the environment failed.
+            DivergenceError: a loss, reward or observation is not finite.
+        """
+
+    @abc.abstractmethod
+    def variables(self) -> Variables:
+        """What acting needs, as of now."""
+
+    @abc.abstractmethod
+    def episode_runner(self) -> EpisodeRunner:
+        """Environments apart from those trained in; nothing of what they do enters training."""
+
+    @abc.abstractmethod
+    def state(self) -> RunnerState: ...
+
+    @abc.abstractmethod
+    def restore(self, state: RunnerState) -> list[str]:
+        """Takes over a state saved by ``state``, after ``start``. Returns a sentence for each thing that could
+        not be restored exactly; none of them means that the run goes on bit for bit."""
+
+    @abc.abstractmethod
+    def close(self) -> None: ...
+
+
+def policy_of(program: Program, variables: Variables, jit: bool = True) -> ActFunction:
+    """The greedy policy of a program as an act function."""
+    return ActFunction(greedy_act(program), program.init_memory, variables, jit)
+
+
+def greedy_act(program: Program) -> Callable[..., tuple[dict[str, Array], PyTree]]:
+    def act(
+        variables: PyTree, memory: PyTree, timestep: TimeStep, key: jax.Array
+    ) -> tuple[dict[str, Array], PyTree]:
+        clock = np.zeros((), np.int32)
+        actions, _, memory = program.act(variables, memory, timestep, clock, key, explore=False)
+        return actions, memory
+
+    return act
+
+
+RunnerFactory = Callable[[System, int], Runner]
+"""System, seed -> runner; also takes the topology's own options by keyword."""
