@@ -1,7 +1,7 @@
 """The two kinds of environment: stepped by the host, or pure JAX functions.
 
-Neither resets by itself: the timestep whose ``end`` is true is the true end of an episode, and whoever steps
-the environment resets it.
+Neither resets by itself: the timestep whose ``end`` is true is the true end of an episode, and
+whoever steps the environment resets it.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ class Environment(abc.ABC):
 
     @abc.abstractmethod
     def step(self, actions: Actions) -> TimeStep:
-        """Takes the joint action, per group ``[N, *actions.array.shape]``; rows of agents that are not
-        alive are ignored. Arrays returned earlier are not written to again.
+        """Takes the joint action, per group ``[N, *actions.array.shape]``; rows of agents that are
+        not alive are ignored. Arrays returned earlier are not written to again.
 
         Raises:
-            mava.errors.EnvironmentFault: the environment failed, or returned what its own spaces do not allow; the
-                message names the agent and the leaf.
+            mava.errors.EnvironmentFault: the environment failed, or returned what its own spaces do
+                not allow; the message names the agent and the leaf.
         """
 
     def render(self) -> np.ndarray | None:
-        """The current frame, uint8 ``[height, width, 3]``, or ``None`` where there is no picture."""
+        """The current frame, uint8 ``[height, width, 3]``; ``None`` where there is no picture."""
         return None
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 (most environments hold nothing)
         """Frees windows and files. Calling it twice is harmless."""
 
 

@@ -1,0 +1,87 @@
+"""Recipes for environments: values that can be compared, pickled and built many times."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from mava.environments.base import Environment, JaxEnvironment
+from mava.environments.registry import ADAPTER_OPTIONS, AnyEnvironment, check_name, make
+from mava.errors import ConfigurationError
+
+_METHODS = ("reset", "step")
+
+
+@dataclasses.dataclass(frozen=True)
+class EnvironmentFactory:
+    """How to build an environment.
+
+    Attributes:
+        source: a name for ``make``, or a callable that returns a ``ParallelEnv``, an ``AECEnv``, or
+            an environment of Mava. To cross into other processes it must pickle: a function or
+            class of a module, not a lambda.
+        kwargs: its arguments, by name in sorted order. Those that ``adapt`` names (``groups``,
+            ``global_state``, ``reset_kwargs``, ``parallel``, ``waiting``) go to the adapter.
+    """
+
+    source: str | Callable[..., Any]
+    kwargs: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def name(self) -> str:
+        if isinstance(self.source, str):
+            return self.source
+        named = getattr(self.source, "__qualname__", None) or type(self.source).__qualname__
+        return str(named).replace("<locals>.", "")
+
+    def build(self) -> AnyEnvironment:
+        """A new environment.
+
+        Raises:
+            ConfigurationError: as ``make``, or the callable returned something else.
+        """
+        kwargs = dict(self.kwargs)
+        if isinstance(self.source, str):
+            return make(self.source, **kwargs)
+        options = {key: kwargs.pop(key) for key in ADAPTER_OPTIONS if key in kwargs}
+        made = self.source(**kwargs)
+        if not isinstance(made, (Environment, JaxEnvironment)):
+            from mava.environments.pettingzoo import adapt
+
+            return adapt(made, **options)
+        if options:
+            raise ConfigurationError(
+                f"{self.name}: {', '.join(options)} only for a factory of PettingZoo environments"
+            )
+        return made
+
+
+def as_factory(
+    environment: str | Callable[..., Any] | EnvironmentFactory, **kwargs: Any
+) -> EnvironmentFactory:
+    """A factory from a registered name, a callable, or a factory whose arguments ``kwargs`` then
+    extend.
+
+    Raises:
+        ConfigurationError: an unknown name, or an environment in place of a callable that makes
+            one.
+    """
+    if isinstance(environment, EnvironmentFactory):
+        return as_factory(environment.source, **{**dict(environment.kwargs), **kwargs})
+    if isinstance(environment, str):
+        check_name(environment)
+    elif not isinstance(environment, type) and _is_environment(environment):
+        raise ConfigurationError(
+            f"got an environment of type {type(environment).__name__}, need a callable that makes "
+            "one, since each run makes several: pass the class, a function, or functools.partial"
+        )
+    elif not callable(environment):
+        raise ConfigurationError(
+            f"an environment is a name or a callable that makes one, not {environment!r}"
+        )
+    return EnvironmentFactory(environment, tuple(sorted(kwargs.items())))
+
+
+def _is_environment(value: Any) -> bool:
+    return all(callable(getattr(value, method, None)) for method in _METHODS)

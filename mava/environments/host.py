@@ -1,0 +1,79 @@
+"""JAX environments stepped by the host."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from mava.environments.base import Actions, Environment, JaxEnvironment
+from mava.types import EnvironmentSpec, PyTree, TimeStep
+
+
+class HostEnvironment(Environment):
+    """A JAX environment with a state of its own, numpy in and out.
+
+    ``reset`` and ``step`` are compiled once each. A copy that was pickled compiles again.
+    """
+
+    def __init__(self, environment: JaxEnvironment) -> None:
+        self._environment = environment
+        self._state: PyTree = None
+        self._compile()
+
+    def _compile(self) -> None:
+        self._reset = jax.jit(self._environment.reset)
+        self._step = jax.jit(self._environment.step)
+
+    @property
+    def spec(self) -> EnvironmentSpec:
+        return self._environment.spec
+
+    def reset(self, seed: int) -> TimeStep:
+        self._state, timestep = self._reset(jax.random.key(seed))
+        return _to_numpy(timestep)
+
+    def step(self, actions: Actions) -> TimeStep:
+        self._state, timestep = self._step(self._state, dict(actions))
+        return _to_numpy(timestep)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"environment": self._environment, "state": jax.tree.map(_portable, self._state)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._environment = state["environment"]
+        self._state = jax.tree.map(_restored, state["state"], is_leaf=_is_portable_key)
+        self._compile()
+
+
+def to_host(environment: Environment | JaxEnvironment) -> Environment:
+    """The environment as one that the host steps."""
+    if isinstance(environment, JaxEnvironment):
+        return HostEnvironment(environment)
+    return environment
+
+
+def _to_numpy(timestep: TimeStep) -> TimeStep:
+    converted: TimeStep = jax.tree.map(np.asarray, jax.device_get(timestep))
+    return converted
+
+
+class _Key(tuple[str, np.ndarray]):
+    """A typed random key on its way through pickle: implementation and data."""
+
+
+def _portable(leaf: Any) -> Any:
+    if isinstance(leaf, jax.Array) and jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        return _Key((str(jax.random.key_impl(leaf)), np.asarray(jax.random.key_data(leaf))))
+    return np.asarray(leaf)
+
+
+def _is_portable_key(leaf: Any) -> bool:
+    return isinstance(leaf, _Key)
+
+
+def _restored(leaf: Any) -> Any:
+    if isinstance(leaf, _Key):
+        return jax.random.wrap_key_data(jax.numpy.asarray(leaf[1]), impl=leaf[0])
+    return jax.numpy.asarray(leaf)

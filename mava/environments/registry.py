@@ -1,0 +1,148 @@
+"""Environments by name."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import os
+import re
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from mava.environments.base import Environment, JaxEnvironment
+from mava.errors import ConfigurationError, nearest
+
+AnyEnvironment = Environment | JaxEnvironment
+
+_JAX: dict[str, tuple[str, str]] = {
+    "matrix/climbing": ("mava.environments.matrix", "climbing"),
+    "matrix/penalty": ("mava.environments.matrix", "penalty"),
+    "matrix/two_step": ("mava.environments.matrix", "TwoStep"),
+    "probe/constant_reward": ("mava.testing.probes", "ConstantReward"),
+    "probe/observation_decides": ("mava.testing.probes", "ObservationDecides"),
+    "probe/delayed_reward": ("mava.testing.probes", "DelayedReward"),
+    "probe/own_action_decides": ("mava.testing.probes", "OwnActionDecides"),
+    "probe/agreement": ("mava.testing.probes", "Agreement"),
+    "probe/truncation": ("mava.testing.probes", "Truncation"),
+    "probe/termination": ("mava.testing.probes", "Termination"),
+    "probe/two_groups": ("mava.testing.probes", "TwoGroups"),
+    "probe/continuous_target": ("mava.testing.probes", "ContinuousTarget"),
+    "probe/image_cue": ("mava.testing.probes", "ImageCue"),
+    "probe/hidden_cue": ("mava.testing.probes", "HiddenCue"),
+}
+_FAMILIES = ("atari", "butterfly", "classic", "sisl")
+ADAPTER_OPTIONS = ("groups", "global_state", "reset_kwargs", "parallel", "waiting")
+
+
+def list_environments() -> list[str]:
+    """All names that ``make`` knows here, sorted. Imports no environment."""
+    names = [*_JAX, *(f"mpe2/{name}" for name in _modules("mpe2"))]
+    for family in _FAMILIES:
+        names += [f"pettingzoo/{family}/{name}" for name in _modules("pettingzoo", family)]
+    return sorted(names)
+
+
+def _modules(package: str, folder: str = "") -> list[str]:
+    """The versioned environment modules that lie in an installed package."""
+    found = importlib.util.find_spec(package)
+    if found is None or not found.submodule_search_locations:
+        return []
+    place = Path(next(iter(found.submodule_search_locations)), folder)
+    return [file.stem for file in place.glob("*_v[0-9]*.py") if re.search(r"_v\d+$", file.stem)]
+
+
+def check_name(name: str) -> None:
+    """Raises ``ConfigurationError`` with the nearest name, or with what to install."""
+    package = name.split("/")[0]
+    if package in ("mpe2", "pettingzoo") and importlib.util.find_spec(package) is None:
+        raise ConfigurationError(
+            f"environment {name!r} needs the package {package!r}: pip install {package}"
+        )
+    known = list_environments()
+    if name not in known:
+        raise ConfigurationError(f"unknown environment {name!r}{nearest(name, known)}")
+
+
+def make(
+    name: str,
+    *,
+    groups: Mapping[str, Sequence[Any]] | None = None,
+    global_state: bool = False,
+    reset_kwargs: Mapping[str, Any] | None = None,
+    parallel: bool = False,
+    waiting: str = "idle",
+    **kwargs: Any,
+) -> AnyEnvironment:
+    """Makes an environment.
+
+    Args:
+        name: one of ``list_environments()``, such as ``mpe2/simple_spread_v3``,
+            ``pettingzoo/sisl/pursuit_v5`` or ``matrix/climbing``.
+        groups: for PettingZoo's, as the next four; see ``mava.environments.adapt``.
+        global_state: whether timesteps have the environment's state.
+        reset_kwargs: passed to each reset.
+        parallel: whether the agents of a turn-based environment act together.
+        waiting: what the others do in a turn.
+        kwargs: for the environment's own constructor.
+
+    Raises:
+        ConfigurationError: an unknown name or argument, with the nearest that exists, or a package
+            that is not installed, with the command that installs it.
+    """
+    check_name(name)
+    if name in _JAX:
+        if groups or global_state or reset_kwargs or parallel or waiting != "idle":
+            raise ConfigurationError(
+                f"{name}: {', '.join(ADAPTER_OPTIONS)} are for PettingZoo environments"
+            )
+        module_name, attribute = _JAX[name]
+        constructor = getattr(importlib.import_module(module_name), attribute)
+        made: AnyEnvironment = _call(name, constructor, constructor, kwargs)
+        return made
+    module = _import(name)
+    constructor = getattr(module, "parallel_env", None) or module.env
+    env = _call(name, constructor, getattr(module, "raw_env", constructor), kwargs)
+    from mava.environments.pettingzoo import adapt
+
+    return adapt(env, name, groups, global_state, reset_kwargs, parallel, waiting)
+
+
+def _import(name: str) -> ModuleType:
+    package, *rest = name.split("/")
+    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
+    if not os.environ.get("DISPLAY") and not os.environ.get("WAYLAND_DISPLAY"):
+        os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return importlib.import_module(".".join((package, *rest)))
+    except ImportError as error:
+        # `pettingzoo[sisl]` would also build Box2D, which pursuit does not use.
+        extra = f"pettingzoo[{rest[0]}]" if package == "pettingzoo" else package
+        extra = "mava[sisl]" if "pursuit" in name else extra
+        raise ConfigurationError(
+            f"environment {name!r} cannot be imported ({error}): pip install '{extra}'"
+        ) from error
+
+
+def _call(
+    name: str, constructor: Callable[..., Any], signed: Callable[..., Any], kwargs: dict[str, Any]
+) -> Any:
+    """Calls the constructor; ``signed`` is the callable whose signature shows the arguments."""
+    parameters = inspect.signature(signed).parameters
+    if not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        for key in kwargs:
+            if key not in parameters:
+                hint = nearest(key, parameters if name in _JAX else [*parameters, *ADAPTER_OPTIONS])
+                raise ConfigurationError(f"{name} has no argument {key!r}{hint}")
+    try:
+        return constructor(**kwargs)
+    except TypeError as error:
+        # Constructors that pass everything on hide their arguments from the check above.
+        if "unexpected keyword argument" not in str(error):
+            raise
+        raise ConfigurationError(f"{name}: {error}") from error
