@@ -1,0 +1,1 @@
+"""Pure mathematics, free of the framework."""

@@ -1,0 +1,52 @@
+"""Executors: how the act hooks are composed."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from mava.core.contexts import ActHooks, Selection, Transition
+from mava.core.lifecycle import Act, Record
+from mava.types import PyTree, TimeStep
+
+
+@dataclasses.dataclass(frozen=True)
+class Executor(Act):
+    """Transforms observations, scores actions and selects; feed-forward and recurrent alike, since memory
+    travels with the network.
+
+    Attributes:
+        num_environments: environments stepped together.
+    """
+
+    num_environments: int = 1
+
+    def act(
+        self, hooks: ActHooks, timestep: TimeStep, memory: dict[str, PyTree]
+    ) -> tuple[dict[str, Selection], dict[str, PyTree]]:
+        observation = hooks.transform_observation(timestep.observation)
+        scores, memory = hooks.score(observation, memory)
+        return hooks.select_action(scores, timestep.legal_actions, memory)
+
+
+@dataclasses.dataclass(frozen=True)
+class RecordTransition(Record):
+    """Stores what value learning needs of a transition, observations as the environment gave them.
+
+    Fields (``[N, ...]`` per group unless said): ``observation``, ``action``, ``reward``, ``termination``,
+    ``alive`` (the agent acted), ``next_observation`` and ``next_legal_actions`` of the true outcome, and
+    bool ``[]`` ``start`` and ``end`` of the episode.
+    """
+
+    def record(self, transition: Transition) -> dict[str, PyTree]:
+        now, after = transition.timestep, transition.next_timestep
+        return {
+            "observation": now.observation,
+            "action": transition.action,
+            "reward": after.reward,
+            "termination": after.termination,
+            "alive": now.alive,
+            "next_observation": after.observation,
+            "next_legal_actions": after.legal_actions,
+            "start": now.start,
+            "end": after.end,
+        }

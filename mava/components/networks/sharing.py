@@ -1,0 +1,90 @@
+"""Which agents of a group share a set of parameters.
+
+``"shared"``: all of them; ``"none"``: every agent has its own, applied side by side with ``vmap``; a mapping
+from agent to set: ``(("agent_0", "left"), ("agent_1", "left"), ("agent_2", "right"))``. Parameters of a group
+always carry a leading axis of sets ``[K, ...]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from mava.errors import ConfigurationError
+from mava.functional.loops import vmap
+from mava.types import AgentID, Array, GroupSpec, PyTree
+
+Sharing = str | tuple[tuple[AgentID, Any], ...]
+
+
+def as_sharing(owner: str, sharing: str | Mapping[AgentID, Any] | Sharing) -> Sharing:
+    """A hashable form of what a user may write.
+
+    Raises:
+        ConfigurationError: a word other than ``shared`` or ``none``.
+    """
+    if isinstance(sharing, Mapping):
+        return tuple(sharing.items())
+    if isinstance(sharing, str) and sharing not in ("shared", "none"):
+        raise ConfigurationError(
+            f"{owner}.sharing is {sharing!r}; give 'shared', 'none' or a mapping from agent to set"
+        )
+    return sharing
+
+
+def sets_of(group: GroupSpec, sharing: Sharing) -> tuple[int, ...]:
+    """The index of each agent's set of parameters.
+
+    Raises:
+        ConfigurationError: a mapping that leaves out an agent of the group.
+    """
+    if sharing == "shared":
+        return (0,) * group.num_agents
+    if sharing == "none":
+        return tuple(range(group.num_agents))
+    mapping = dict(sharing)  # type: ignore[arg-type]
+    missing = [agent for agent in group.agents if agent not in mapping]
+    if missing:
+        raise ConfigurationError(
+            f"the parameter sharing says nothing of agents {missing} of group {group.name!r}; "
+            f"name a set for every agent"
+        )
+    order = list(dict.fromkeys(mapping[agent] for agent in group.agents))
+    return tuple(order.index(mapping[agent]) for agent in group.agents)
+
+
+def init_sets(
+    init: Callable[[jax.Array], PyTree], key: jax.Array, sets: tuple[int, ...]
+) -> PyTree:
+    """Makes every set from a key of its own; leaves ``[K, ...]``."""
+    return jax.vmap(init)(jax.random.split(key, max(sets) + 1))
+
+
+def apply_sets(
+    apply: Callable[[PyTree, Array], Array],
+    params: PyTree,
+    sets: tuple[int, ...],
+    observation: Array,
+    rank: int,
+) -> Array:
+    """Applies to each agent the set that is its own.
+
+    Args:
+        apply: one set, ``[..., *O]`` -> ``[..., out]``.
+        params: leaves ``[K, ...]``.
+        sets: from ``sets_of``.
+        observation: ``[..., N, *O]``.
+        rank: the number of axes of ``O``.
+
+    Returns:
+        ``[..., N, out]``.
+    """
+    if max(sets) == 0:
+        return apply(jax.tree.map(lambda x: x[0], params), observation)
+    if sets != tuple(range(len(sets))):
+        params = jax.tree.map(lambda x: x[jnp.asarray(sets)], params)
+    agents_first = jnp.moveaxis(observation, -1 - rank, 0)
+    return jnp.moveaxis(vmap(apply)(params, agents_first), 0, -2)

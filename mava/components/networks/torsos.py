@@ -1,0 +1,91 @@
+"""Networks for one agent's observation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+
+from mava.errors import ConfigurationError, nearest
+from mava.types import Array, ArraySpec
+
+ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
+    "relu": nn.relu,
+    "tanh": nn.tanh,
+    "elu": nn.elu,
+    "gelu": nn.gelu,
+    "silu": nn.silu,
+}
+
+
+def check_activation(owner: str, name: str) -> None:
+    """Raises:
+    ConfigurationError: an unknown activation, with the nearest name.
+    """
+    if name not in ACTIVATIONS:
+        raise ConfigurationError(f"{owner}.activation is {name!r}{nearest(name, ACTIVATIONS)}")
+
+
+def as_float(observation: Array) -> Array:
+    """Float32; unsigned bytes are divided by 255, and nowhere else."""
+    scale = 255.0 if observation.dtype == jnp.uint8 else 1.0
+    return observation.astype(jnp.float32) / scale
+
+
+class Torso(nn.Module):
+    """Convolutions where the observation is an image and there are any, then dense layers.
+
+    ``[..., *O]`` -> ``[..., hidden_sizes[-1]]``, any leading axes.
+
+    Attributes:
+        rank: the number of axes of ``O``.
+        hidden_sizes: widths of the dense layers.
+        convolutions: channels, kernel size and stride of each convolution.
+        activation: a name in ``ACTIVATIONS``.
+        layer_norm: normalises before each activation (Ba et al., 2016).
+    """
+
+    rank: int
+    hidden_sizes: tuple[int, ...]
+    convolutions: tuple[tuple[int, int, int], ...] = ()
+    activation: str = "relu"
+    layer_norm: bool = False
+
+    @nn.compact
+    def __call__(self, observation: Array) -> Array:
+        activate = ACTIVATIONS[self.activation]
+        x = as_float(observation)
+        leading = x.shape[: x.ndim - self.rank]
+        x = x.reshape(-1, *x.shape[x.ndim - self.rank :])
+        for channels, size, stride in self.convolutions:
+            x = activate(nn.Conv(channels, (size, size), (stride, stride))(x))
+        x = x.reshape(x.shape[0], -1)
+        for width in self.hidden_sizes:
+            x = nn.Dense(width, kernel_init=nn.initializers.orthogonal(2.0**0.5))(x)
+            x = activate(nn.LayerNorm()(x) if self.layer_norm else x)
+        return x.reshape(*leading, x.shape[-1])
+
+
+class Head(nn.Module):
+    """A torso and a linear output: ``[..., *O]`` -> ``[..., outputs]``."""
+
+    torso: Torso
+    outputs: int
+
+    @nn.compact
+    def __call__(self, observation: Array) -> Array:
+        return nn.Dense(self.outputs)(self.torso(observation))
+
+
+def default_convolutions(observation: ArraySpec) -> tuple[tuple[int, int, int], ...]:
+    """Two small convolutions for images of 5 x 5 pixels and more; none otherwise."""
+    if observation.is_image and min(observation.shape[:2]) >= 5:
+        return ((16, 3, 1), (32, 3, 2))
+    return ()
+
+
+def init_module(module: nn.Module, key: jax.Array, observation: ArraySpec) -> dict[str, Array]:
+    """The parameters of a module for observations of one shape."""
+    return module.init(key, jnp.zeros(observation.shape, observation.dtype))  # type: ignore[return-value]

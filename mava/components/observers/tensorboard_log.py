@@ -1,0 +1,59 @@
+"""Curves for TensorBoard."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+from collections.abc import Mapping
+
+from mava.components.observers.records import evaluation_numbers, training_numbers
+from mava.components.observers.terminal import say
+from mava.core.evaluation import Evaluation
+from mava.core.lifecycle import Observe
+from mava.core.observing import Observer, Progress, Run
+
+
+@dataclasses.dataclass(frozen=True)
+class TensorBoardLog(Observe):
+    """Writes metrics over environment steps to ``run_dir/tensorboard``, under ``training/``, ``evaluation/``
+    and ``absolute/``. A resumed run hides what was written after the step it resumed from. Without a
+    ``run_dir`` it writes nothing, and says so."""
+
+    def open_observer(self, run: Run) -> Observer:
+        if run.run_dir is None:
+            say("TensorBoardLog writes nothing: the run has no directory; give it a run_dir")
+            return Observer()
+        return _TensorBoardLog(run, run.run_dir / "tensorboard")
+
+
+class _TensorBoardLog(Observer):
+    def __init__(self, run: Run, directory: pathlib.Path) -> None:
+        from tensorboardX import SummaryWriter
+
+        self._run = run
+        purge_step = run.first_step + 1 if run.first_step else None
+        self._writer = SummaryWriter(str(directory), purge_step=purge_step)
+
+    def on_metrics(self, metrics: Mapping[str, float], progress: Progress) -> None:
+        numbers = training_numbers(metrics, progress)
+        if progress.wall_seconds > 0:
+            done = progress.environment_steps - self._run.first_step
+            numbers["steps_per_second"] = done / progress.wall_seconds
+        self._write("training", numbers, progress.environment_steps)
+
+    def on_evaluation(self, evaluation: Evaluation, progress: Progress) -> None:
+        self._write_evaluation("evaluation", evaluation, evaluation.step)
+
+    def on_absolute_metric(self, evaluation: Evaluation, progress: Progress) -> None:
+        self._write_evaluation("absolute", evaluation, progress.environment_steps)
+
+    def _write_evaluation(self, kind: str, evaluation: Evaluation, step: int) -> None:
+        self._write(kind, evaluation_numbers(evaluation, self._run.spec), step)
+        self._writer.flush()
+
+    def _write(self, kind: str, numbers: Mapping[str, float], step: int) -> None:
+        for name, value in numbers.items():
+            self._writer.add_scalar(f"{kind}/{name}", value, step)
+
+    def close(self) -> None:
+        self._writer.close()

@@ -1,0 +1,49 @@
+"""Reasons to end a run before its last step."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from mava.core.lifecycle import Stop
+from mava.core.observing import Progress
+from mava.errors import ConfigurationError
+
+
+@dataclasses.dataclass(frozen=True)
+class StopOnReturn(Stop):
+    """Ends the run once an evaluation is good enough.
+
+    Attributes:
+        mean_return: over episodes, of the mean over agents of undiscounted returns.
+    """
+
+    mean_return: float
+
+    def stop_reason(self, progress: Progress) -> str | None:
+        evaluation = progress.evaluation
+        if evaluation is not None and evaluation.mean_return >= self.mean_return:
+            return f"evaluation's mean return {evaluation.mean_return:.6g} reached {self.mean_return:g}"
+        return None
+
+
+@dataclasses.dataclass(frozen=True)
+class StopAfter(Stop):
+    """Ends the run after a time.
+
+    Attributes:
+        seconds: of this process's run; a resumed run counts anew.
+
+    Raises:
+        ConfigurationError: unless ``seconds`` is positive.
+    """
+
+    seconds: float
+
+    def __post_init__(self) -> None:
+        if not self.seconds > 0:
+            raise ConfigurationError(f"stop_after.seconds is {self.seconds}; it must be positive")
+
+    def stop_reason(self, progress: Progress) -> str | None:
+        if progress.wall_seconds >= self.seconds:
+            return f"{self.seconds:g} seconds passed"
+        return None

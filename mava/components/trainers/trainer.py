@@ -1,0 +1,112 @@
+"""Trainers, optimisers and target updates."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import optax
+
+from mava.core.contexts import Batch, LearnHooks, Params
+from mava.core.learner import LearnerState
+from mava.core.lifecycle import Measure, Optimise, Update, UpdateTargets
+from mava.core.contexts import LearnContext
+from mava.errors import ConfigurationError
+from mava.functional.schedules import Schedule, as_schedule, check_range
+from mava.types import Array
+
+
+@dataclasses.dataclass(frozen=True)
+class Trainer(Update):
+    """One gradient step on each sampled batch.
+
+    Attributes:
+        update_every: environment steps between rounds of updates, counted over all environments; the first
+            round follows the buffer's ``min_size``.
+        updates: trainer steps in a round.
+    """
+
+    update_every: int | None = 10
+    updates: int = 1
+
+    def update(
+        self, learner: LearnerState, batch: Batch, hooks: LearnHooks
+    ) -> tuple[LearnerState, dict[str, Array], Array | None]:
+        learner, batch = hooks.prepare(learner, batch)
+        gradients, metrics, priorities = hooks.gradients(learner, batch)
+        return hooks.apply(learner, gradients), metrics, priorities
+
+
+@dataclasses.dataclass(frozen=True)
+class Adam(Optimise):
+    """Adam (Kingma and Ba, 2015), with the global norm of the gradients clipped before it.
+
+    Attributes:
+        learning_rate: a number or a schedule over trainer steps.
+        max_gradient_norm: of all sets together; ``None`` for no clipping.
+        epsilon: added to the root of the second moment.
+        optimises: names of sets of parameters; ``None`` for all that are trained.
+
+    Raises:
+        ConfigurationError: for a negative rate or norm.
+    """
+
+    learning_rate: float | Schedule = 5e-4
+    max_gradient_norm: float | None = 10.0
+    epsilon: float = 1e-8
+    optimises: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        check_range(self.name, "learning_rate", self.learning_rate, 0.0, float("inf"))
+        if self.max_gradient_norm is not None and self.max_gradient_norm <= 0:
+            raise ConfigurationError(
+                f"{self.name}.max_gradient_norm is {self.max_gradient_norm}; it must be positive, or None"
+            )
+
+    def optimiser(self) -> optax.GradientTransformation:
+        clip = (
+            optax.identity()
+            if self.max_gradient_norm is None
+            else optax.clip_by_global_norm(self.max_gradient_norm)
+        )
+        return optax.chain(clip, optax.adam(as_schedule(self.learning_rate), eps=self.epsilon))
+
+
+@dataclasses.dataclass(frozen=True)
+class HardTargetUpdate(UpdateTargets):
+    """Copies the parameters to their targets every ``period`` trainer steps (Mnih et al., 2015)."""
+
+    period: int = 200
+    targets: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.period < 1:
+            raise ConfigurationError(f"{self.name}.period is {self.period}; it must be at least 1")
+
+    def update_targets(self, params: Params, target_params: Params, updates: Array) -> Params:
+        due = updates % self.period == 0
+        return jax.tree.map(lambda new, old: jnp.where(due, new, old), params, target_params)
+
+
+@dataclasses.dataclass(frozen=True)
+class SoftTargetUpdate(UpdateTargets):
+    """Moves targets by ``rate`` of the way to their parameters at each trainer step (Lillicrap et al., 2016)."""
+
+    rate: float = 0.005
+    targets: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.rate <= 1.0:
+            raise ConfigurationError(f"{self.name}.rate is {self.rate}; it must lie in (0, 1]")
+
+    def update_targets(self, params: Params, target_params: Params, updates: Array) -> Params:
+        return optax.incremental_update(params, target_params, self.rate)  # type: ignore[no-any-return]
+
+
+@dataclasses.dataclass(frozen=True)
+class GradientNorm(Measure):
+    """The global norm of each trained set's gradients, before clipping."""
+
+    def measure(self, gradients: Params, batch: Batch, context: LearnContext) -> dict[str, Array]:
+        return {name: optax.global_norm(tree) for name, tree in gradients.items()}

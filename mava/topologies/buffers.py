@@ -1,0 +1,149 @@
+"""Realises a buffer plan in this process, with Flashbax."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import flashbax
+import jax
+import jax.numpy as jnp
+
+from mava.core.plans import BufferPlan, Sampling
+from mava.errors import ConfigurationError
+from mava.types import Array, PyTree
+
+
+class Sample(NamedTuple):
+    """A batch ``[B, T, ...]``, the probability of each item ``[B]``, and what ``set_priorities`` needs."""
+
+    batch: PyTree
+    probability: Array
+    indices: Array
+
+
+class Buffer(NamedTuple):
+    """A buffer as pure functions over its state.
+
+    Attributes:
+        init: item shapes -> an empty state.
+        add: state, transitions ``[E, T, ...]`` that continue those added before -> state.
+        sample: state, key -> ``Sample``.
+        set_priorities: state, indices, priorities ``[B]`` -> state.
+    """
+
+    init: Callable[[PyTree], Any]
+    add: Callable[[Any, PyTree], Any]
+    sample: Callable[[Any, jax.Array], Sample]
+    set_priorities: Callable[[Any, Array, Array], Any]
+
+
+def make_buffer(plan: BufferPlan, num_environments: int) -> Buffer:
+    """The buffer of a plan, for transitions of ``num_environments`` environments.
+
+    Raises:
+        ConfigurationError: when the plan cannot hold what these environments make.
+    """
+    check_plan(plan, num_environments)
+    length = plan.capacity // num_environments
+    if plan.sampling is Sampling.ON_POLICY:
+        return _on_policy(plan)
+    if plan.sampling is Sampling.PRIORITISED:
+        return _prioritised(plan, num_environments, length)
+    return _uniform(plan, num_environments, length)
+
+
+def check_plan(plan: BufferPlan, num_environments: int) -> None:
+    """Refuses a plan under which the first batch could never be sampled."""
+    length = plan.capacity // num_environments
+    if plan.sampling is Sampling.ON_POLICY:
+        if plan.batch_size != num_environments:
+            raise ConfigurationError(
+                f"an on-policy batch holds one sequence of each environment, but batch_size is "
+                f"{plan.batch_size} and num_environments {num_environments}; make them equal"
+            )
+        return
+    if plan.min_size > length * num_environments:
+        raise ConfigurationError(
+            f"{num_environments} environments share a buffer of {plan.capacity} transitions, which holds "
+            f"{length * num_environments} in equal rows, fewer than min_size ({plan.min_size}); raise "
+            f"capacity"
+        )
+    if plan.sequence_length > math.ceil(plan.min_size / num_environments):
+        raise ConfigurationError(
+            f"training begins at min_size ({plan.min_size}) transitions, {plan.min_size // num_environments} "
+            f"of each of {num_environments} environments, but one item needs {plan.sequence_length} in a "
+            f"row; raise min_size to {plan.sequence_length * num_environments}"
+        )
+
+
+def _uniform(plan: BufferPlan, num_environments: int, length: int) -> Buffer:
+    buffer = flashbax.make_trajectory_buffer(
+        add_batch_size=num_environments,
+        sample_batch_size=plan.batch_size,
+        sample_sequence_length=plan.sequence_length,
+        period=plan.period,
+        min_length_time_axis=max(plan.sequence_length, plan.min_size // num_environments),
+        max_length_time_axis=length,
+    )
+
+    def sample(state: Any, key: jax.Array) -> Sample:
+        size = jnp.where(state.is_full, length, state.current_index)
+        items = num_environments * ((size - plan.sequence_length) // plan.period + 1)
+        probability = jnp.full((plan.batch_size,), 1.0, jnp.float32) / items
+        indices = jnp.zeros((plan.batch_size,), jnp.int32)
+        return Sample(buffer.sample(state, key).experience, probability, indices)
+
+    return Buffer(
+        lambda item: buffer.init(_zeros(item)), buffer.add, sample, lambda state, indices, p: state
+    )
+
+
+def _prioritised(plan: BufferPlan, num_environments: int, length: int) -> Buffer:
+    buffer = flashbax.make_prioritised_trajectory_buffer(
+        add_batch_size=num_environments,
+        sample_batch_size=plan.batch_size,
+        sample_sequence_length=plan.sequence_length,
+        period=plan.period,
+        min_length_time_axis=max(plan.sequence_length, plan.min_size // num_environments),
+        max_length_time_axis=length,
+        priority_exponent=plan.priority_exponent,
+        device=jax.default_backend(),
+    )
+
+    def sample(state: Any, key: jax.Array) -> Sample:
+        drawn = buffer.sample(state, key)
+        return Sample(drawn.experience, drawn.probabilities, drawn.indices)
+
+    return Buffer(
+        lambda item: buffer.init(_zeros(item)), buffer.add, sample, buffer.set_priorities
+    )
+
+
+def _on_policy(plan: BufferPlan) -> Buffer:
+    """Holds exactly one rollout: what is added replaces what was there."""
+    shape = (plan.batch_size, plan.sequence_length)
+
+    def init(item: PyTree) -> PyTree:
+        return jax.tree.map(lambda x: jnp.zeros((*shape, *x.shape), x.dtype), item)
+
+    def sample(state: PyTree, key: jax.Array) -> Sample:
+        ones = jnp.ones((plan.batch_size,), jnp.float32)
+        return Sample(state, ones, jnp.arange(plan.batch_size))
+
+    return Buffer(init, lambda state, items: items, sample, lambda state, indices, p: state)
+
+
+def _zeros(item: PyTree) -> PyTree:
+    return jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), item)
+
+
+def buffer_bytes(plan: BufferPlan, item: PyTree) -> int:
+    """Bytes that the buffer will hold, from shapes alone."""
+    per_item = sum(math.prod(x.shape) * x.dtype.itemsize for x in jax.tree.leaves(item))
+    tree = 0
+    if plan.sampling is Sampling.PRIORITISED:
+        leaves = 2 ** math.ceil(math.log2(max(2, plan.capacity // plan.period)))
+        tree = 2 * leaves * 4
+    return plan.capacity * per_item + tree
