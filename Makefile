@@ -1,0 +1,52 @@
+# `make` lists the targets. Set-up is part of each of them: a fresh clone needs no other command.
+
+VENV ?= .venv
+# Which Python to make VENV with; empty: the first of python3, python3.13, ... python3.10 that suits.
+PYTHON ?=
+WORKERS ?= 2
+PYTEST_ARGS ?=
+QUICKSTART = $(VENV)/bin/python -m mava.cli.quickstart
+
+# Tests share the cores by process, so each process keeps to one thread, and to the CPU even where
+# there is an accelerator: two processes would each claim its whole memory.
+TEST_ENV = JAX_PLATFORMS="$${JAX_PLATFORMS:-cpu}" OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+	XLA_FLAGS="--xla_cpu_multi_thread_eigen=false $$XLA_FLAGS"
+PYTEST = $(TEST_ENV) $(VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal
+
+.DEFAULT_GOAL := help
+.PHONY: help setup quickstart test test-fast lint format benchmark requirements clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo "  VENV=$(VENV) and PYTHON=... (3.10 to 3.13) choose where and with what"
+
+setup: ## fill .venv; the other targets do it first (a minute or more, then nothing)
+	@sh requirements/install.sh "$(VENV)" "$(PYTHON)"
+
+quickstart: setup ## train a first system and plot its learning (about three minutes)
+	@$(QUICKSTART)
+
+test: setup ## run all tests (under 20 minutes on two cores)
+	$(PYTEST) $(PYTEST_ARGS)
+
+test-fast: setup ## run the tests that are not marked slow (under 3 minutes)
+	$(PYTEST) -m "not slow" $(PYTEST_ARGS)
+
+lint: setup ## check style (ruff) and types (mypy)
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/ruff format --check
+	$(VENV)/bin/mypy
+
+format: setup ## put imports and layout in order
+	$(VENV)/bin/ruff check --select I --fix
+	$(VENV)/bin/ruff format
+
+benchmark: setup ## environment steps per second, over the bare environment's
+	$(VENV)/bin/python benchmarks/environment_steps.py
+
+requirements: setup ## compile requirements/ from pyproject.toml (UV_ARGS=--upgrade for newer versions)
+	@requirements/compile.sh $(abspath $(VENV))/bin/uv $(UV_ARGS)
+
+clean: ## remove what the targets made, save for runs/
+	rm -rf $(VENV) $(VENV).old build dist .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
