@@ -22,7 +22,7 @@ class StopOnReturn(Stop):
     def stop_reason(self, progress: Progress) -> str | None:
         evaluation = progress.evaluation
         if evaluation is not None and evaluation.mean_return >= self.mean_return:
-            return f"evaluation's mean return {evaluation.mean_return:.6g} reached {self.mean_return:g}"
+            return f"evaluation return {evaluation.mean_return:.6g} reached {self.mean_return:g}"
         return None
 
 

@@ -44,8 +44,8 @@ class _ConsoleLog(Observer):
 
     def on_end(self, reason: str, progress: Progress) -> None:
         say(
-            f"ended after {progress.environment_steps:,} environment steps and "
-            f"{progress.trainer_steps:,} trainer steps in {duration(progress.wall_seconds)}: {reason}"
+            f"ended after {progress.environment_steps:,} environment steps, "
+            f"{progress.trainer_steps:,} trainer steps, {duration(progress.wall_seconds)}: {reason}"
         )
 
 

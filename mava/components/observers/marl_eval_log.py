@@ -23,13 +23,14 @@ class MarlEvalLog(Observe):
     """Writes ``run_dir/marl_eval.json`` in the schema of https://github.com/instadeepai/marl-eval::
 
         {"mpe2": {"simple_spread_v3": {"madqn": {"seed_0": {
-            "step_0": {"step_count": 0, "elapsed_time": 0.0, "return": [...], "episode_length": [...]},
+            "step_0": {"step_count": 0, "elapsed_time": 0.0, "return": [...], ...},
             ...,
-            "absolute_metrics": {"elapsed_time": 61.2, "return": [...], "episode_length": [...]}}}}}}
+            "absolute_metrics": {"elapsed_time": 61.2, "return": [...], ...}}}}}}
 
-    ``return`` and ``episode_length`` have one number per episode, the environment's own metrics one number
-    each, left out where it is not finite. ``elapsed_time`` is in seconds since the first evaluation. The
-    file is replaced whole at each evaluation. Without a ``run_dir`` nothing is written, and it says so.
+    ``return`` and ``episode_length`` have one number per episode, the environment's own metrics one
+    number each, left out where it is not finite. ``elapsed_time`` is in seconds since the first
+    evaluation. The file is replaced whole at each evaluation. Without a ``run_dir`` nothing is
+    written, and it says so.
     """
 
     def open_observer(self, run: Run) -> Observer:

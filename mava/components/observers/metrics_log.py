@@ -29,13 +29,14 @@ FILE = "metrics.jsonl"
 class MetricsLog(Observe):
     """Writes ``run_dir/metrics.jsonl``: one JSON object a line, readable while the run goes on.
 
-    The first line (``"kind": "run"``) names the run. Each other line has ``step`` (environment steps), ``kind``
-    (``training``, ``evaluation`` or ``absolute``), numbers by name, and ``wall_seconds`` of training before it,
-    over all processes of a resumed run. Evaluations also list ``returns`` and ``lengths`` by episode. What is
-    not a finite number is ``null``.
+    The first line (``"kind": "run"``) names the run. Each other line has ``step`` (environment
+    steps), ``kind`` (``training``, ``evaluation`` or ``absolute``), numbers by name, and
+    ``wall_seconds`` of training before it, over all processes of a resumed run. Evaluations also
+    list ``returns`` and ``lengths`` by episode. What is not a finite number is ``null``.
 
-    A resumed run drops what was written after the step it resumed from, so its file is that of a run that
-    was never interrupted, but for ``wall_seconds``. Without a ``run_dir`` nothing is written, and it says so.
+    A resumed run drops what was written after the step it resumed from, so its file is that of a
+    run that was never interrupted, but for ``wall_seconds``. Without a ``run_dir`` nothing is
+    written, and it says so.
 
     Attributes:
         lines: training lines of a whole run at most; evaluations come on top.
@@ -69,8 +70,8 @@ class _MetricsLog(Observer):
         self._file = path.open("a", encoding="utf-8")
 
     def on_metrics(self, metrics: Mapping[str, float], progress: Progress) -> None:
-        # The report that reaches a mark is written as it is. A mean over reports would depend on where
-        # a run was interrupted.
+        # The report that reaches a mark is written as it is: a mean over reports would depend on
+        # where a run was interrupted.
         step = progress.environment_steps
         if step >= self._next:
             self._next = (step // self._interval + 1) * self._interval
@@ -125,7 +126,7 @@ def _header(run: Run) -> dict[str, Any]:
 
 
 def _records(path: pathlib.Path) -> list[dict[str, Any]]:
-    """The whole lines of a file; a process that was killed may have left a part of one at the end."""
+    """The whole lines of a file; a killed process may have left a part of one at the end."""
     if not path.exists():
         return []
     records = []

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 _WINDOW = 50
-"""Reports over which the speed is measured: long enough to be calm, short enough to forget compilation."""
+"""Reports over which the speed is measured: enough to be calm, few enough to forget compilation."""
+
+_BAR = 24
+"""The bar's width where there is room, in characters."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,18 +66,19 @@ class _Report:
         self._mean_return: float | None = None
 
     def facts(self, progress: Progress) -> list[str]:
-        """Everything but the steps, the most important first."""
+        """The steps and what else is known, in an order in which a narrow terminal may cut."""
         if progress.mean_return is not None:
             self._mean_return = progress.mean_return
-        facts = []
+        done, total = progress.environment_steps, progress.total_steps
+        facts = [f"{done / max(total, 1):.0%} {done:,}/{total:,}"]
+        speed = self._speed(progress)
+        if speed is not None:
+            left = terminal.duration((total - done) / speed)
+            facts += [f"{speed:,.0f} steps/s", f"{left} left"]
         if self._mean_return is not None:
             facts.append(f"return {terminal.number(self._mean_return)}")
         if progress.evaluation is not None:
             facts.append(f"evaluation {terminal.number(progress.evaluation.mean_return)}")
-        speed = self._speed(progress)
-        if speed is not None:
-            left = (progress.total_steps - progress.environment_steps) / speed
-            facts += [f"{speed:,.0f} steps/s", f"{terminal.duration(left)} left"]
         return facts
 
 
@@ -94,17 +98,18 @@ class PlainLines(Observer):
         part = self._part(progress.environment_steps, progress.total_steps)
         if part > self._written:
             self._written = part
-            terminal.say(", ".join([_steps(progress), *facts]))
+            terminal.say(" · ".join(facts))
 
 
 class LiveLine(Observer):
-    """A line that is written over. It paints on reports only: no thread of its own, and standard output
-    is left alone, so a debugger's prompt stays usable."""
+    """A line that is written over. It paints on reports only, without a thread of its own, and
+    leaves standard output alone, so a debugger's prompt stays usable."""
 
     def __init__(self, run: Run, console: Console) -> None:
         from rich.live import Live
 
         self._report = _Report(run)
+        self._console = console
         self._live = Live(
             console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False
         )
@@ -112,25 +117,23 @@ class LiveLine(Observer):
         console.show_cursor(True)
 
     def on_progress(self, progress: Progress) -> None:
-        self._live.update(_line(progress, self._report.facts(progress)), refresh=True)
+        text = " · ".join(self._report.facts(progress))
+        self._live.update(_line(progress, text, self._console.width), refresh=True)
 
     def close(self) -> None:
         self._live.stop()
 
 
-def _steps(progress: Progress) -> str:
-    share = progress.environment_steps / max(progress.total_steps, 1)
-    return f"{share:.0%} {progress.environment_steps:,} / {progress.total_steps:,} steps"
-
-
-def _line(progress: Progress, facts: list[str]) -> RenderableType:
+def _line(progress: Progress, text: str, width: int) -> RenderableType:
+    """The text, after a bar where there is room for one."""
     from rich.progress_bar import ProgressBar as Bar
     from rich.table import Table
     from rich.text import Text
 
+    line = Text(text, no_wrap=True, overflow="ellipsis")
+    bar_width = min(width - len(text) - 1, _BAR)
+    if bar_width < _BAR // 3:
+        return line
     grid = Table.grid(padding=(0, 1))
-    grid.add_column(width=20)
-    grid.add_column(no_wrap=True, overflow="ellipsis")
-    text = Text(" · ".join([_steps(progress), *facts]))
-    grid.add_row(Bar(progress.total_steps, progress.environment_steps), text)
+    grid.add_row(Bar(progress.total_steps, progress.environment_steps, bar_width), line)
     return grid

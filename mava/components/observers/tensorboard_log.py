@@ -15,9 +15,9 @@ from mava.core.observing import Observer, Progress, Run
 
 @dataclasses.dataclass(frozen=True)
 class TensorBoardLog(Observe):
-    """Writes metrics over environment steps to ``run_dir/tensorboard``, under ``training/``, ``evaluation/``
-    and ``absolute/``. A resumed run hides what was written after the step it resumed from. Without a
-    ``run_dir`` it writes nothing, and says so."""
+    """Writes metrics over environment steps to ``run_dir/tensorboard``, under ``training/``,
+    ``evaluation/`` and ``absolute/``. A resumed run hides what was written after the step it
+    resumed from. Without a ``run_dir`` nothing is written, and it says so."""
 
     def open_observer(self, run: Run) -> Observer:
         if run.run_dir is None:

@@ -23,7 +23,8 @@ def say(text: str) -> None:
 
 
 def duration(seconds: float) -> str:
-    """
+    """Hours where there are any, minutes and seconds.
+
     >>> duration(67.2), duration(7390)
     ('1:07', '2:03:10')
     """
