@@ -1,0 +1,95 @@
+"""Which part of Mava may import which, and what `import mava` may cost."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BASE = {"errors", "functional", "types"}
+
+# Everything that a package may import of Mava, itself apart. A package that is not listed is free.
+LAYERS = {
+    "errors": BASE,
+    "functional": BASE,
+    "types": BASE,
+    "core": BASE,
+    # A component sees the environment only as the values that hooks are given.
+    "components": BASE | {"core"},
+    "environments": {"errors", "types", "testing"},
+    # A topology runs programs and never sees a component.
+    "topologies": BASE | {"core", "environments"},
+    "systems": BASE | {"core", "components", "environments"},
+    "testing": BASE | {"core", "components", "environments", "systems", "topologies"},
+}
+
+
+def imported_modules(source: str) -> Iterator[tuple[int, str]]:
+    """Line and dotted name of all that ``source`` imports, in functions and for types too."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            if module == "mava":
+                yield from ((node.lineno, f"mava.{alias.name}") for alias in node.names)
+            else:
+                yield node.lineno, module
+
+
+def violations(package: str, source: str) -> list[str]:
+    found = []
+    for line, module in imported_modules(source):
+        top, _, rest = module.partition(".")
+        if module.startswith("."):
+            found.append(f"line {line}: relative import {module}")
+        elif top == "mava" and rest.split(".")[0] not in LAYERS[package] | {package}:
+            found.append(f"line {line}: imports {module}")
+    return found
+
+
+@pytest.mark.parametrize("package", LAYERS)
+def test_imports_only_from_layers_below(package: str) -> None:
+    folder = ROOT / "mava" / package
+    files = sorted(folder.rglob("*.py")) if folder.is_dir() else [folder.with_suffix(".py")]
+    found = {
+        str(file.relative_to(ROOT)): broken
+        for file in files
+        if (broken := violations(package, file.read_text()))
+    }
+    assert not found, f"{package} may import only {sorted(LAYERS[package])} of mava"
+
+
+@pytest.mark.parametrize(
+    ("package", "source"),
+    [
+        ("functional", "from mava.core.system import System"),
+        ("core", "import mava.components"),
+        ("core", "from mava import systems"),
+        ("components", "def f():\n    from mava.environments import make"),
+        ("topologies", "from mava.components.losses.madqn import MADQNLoss"),
+        ("topologies", "import mava"),
+        ("environments", "from . import base"),
+    ],
+)
+def test_a_forbidden_import_is_seen(package: str, source: str) -> None:
+    assert violations(package, source)
+
+
+def test_every_package_is_a_layer_or_free() -> None:
+    free = {"__init__", "cli", "launcher"}
+    names = {path.stem for path in (ROOT / "mava").iterdir() if path.name != "__pycache__"}
+    assert names - free - {"py"} <= LAYERS.keys(), "say in LAYERS what the new package may import"
+
+
+def test_import_mava_loads_nothing_heavy() -> None:
+    heavy = ["tensorflow", "reverb", "launchpad", "orbax", "tensorboardX"]
+    heavy += ["matplotlib", "pettingzoo", "mpe2", "pygame"]
+    code = f"import sys, mava; print(*(name for name in {heavy} if name in sys.modules))"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    ).stdout.split()
+    assert not loaded
