@@ -1,0 +1,244 @@
+"""``mava.launch``: checks everything, then runs a system on a topology."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import os
+import pathlib
+from typing import Any
+
+import jax
+
+import mava
+from mava.core.observing import Run
+from mava.core.system import System
+from mava.errors import ConfigurationError, nearest
+from mava.launcher.checking import check_resumable, check_vacant, check_whole
+from mava.launcher.driver import Driver, Outcome
+from mava.launcher.evaluating import Evaluator
+from mava.launcher.memory import available_memory, check_memory
+from mava.launcher.policy import load_policy, make_policy
+from mava.launcher.result import Result
+from mava.launcher.run_dir import RunDirectory
+from mava.launcher.schedule import Schedule
+from mava.launcher.signals import Interruption
+from mava.launcher.watching import Watchers
+from mava.topologies.base import Runner, RunnerFactory
+
+TOPOLOGIES = {"single_process": "mava.topologies.single_process:SingleProcess"}
+"""Where each topology's runner is; it is imported when it is used."""
+
+_REPORTS = 100
+
+
+def launch(
+    system: System,
+    topology: str = "single_process",
+    *,
+    total_steps: int,
+    seed: int = 0,
+    run_dir: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    checkpoint_every: int | None = None,
+    absolute_metric: bool = True,
+    **topology_options: Any,
+) -> Result:
+    """Trains a system.
+
+    Everything that can be refused is refused before the first environment step. Ctrl-C (or SIGTERM)
+    saves a checkpoint and returns a result whose ``reason`` is ``"interrupted"``; a second one
+    raises at once.
+
+    Args:
+        system: what to train, and where.
+        topology: how it is laid out: ``"single_process"``.
+        total_steps: environment steps, of all environments together; never exceeded.
+        seed: of everything random; the same seed gives the same run. In ``[0, 2**32)``.
+        run_dir: for checkpoints and what observers write; ``None`` writes no checkpoint.
+        resume: go on with the run in ``run_dir``, under the same system and seed. ``total_steps``
+            may be higher than it was; observers and stop conditions may differ.
+        checkpoint_every: environment steps between checkpoints; ``None``: one at each evaluation.
+            There is always one at the end.
+        absolute_metric: evaluate the best policy on ten times the episodes when the run is over.
+        **topology_options: of the topology, such as ``jit=False``.
+
+    Raises:
+        ConfigurationError: an argument, directory or resumption that cannot work, or too little
+            memory.
+        WiringError: a system that cannot be built as composed.
+        CheckpointError: a checkpoint could not be written or read; the one before it is kept.
+        DivergenceError: a loss, reward or observation stopped being finite.
+        EnvironmentFault: the environment failed.
+        HookError: a component or observer failed.
+    """
+    _dispatch_synchronously()
+    if not isinstance(system, System):
+        raise ConfigurationError(
+            f"launch takes a system, such as mava.systems.madqn(environment), not "
+            f"{type(system).__name__}"
+        )
+    make_runner = _factory(topology, topology_options)
+    total_steps = check_whole("total_steps", total_steps, least=1)
+    seed = check_whole("seed", seed, least=0, below=2**32)
+    if checkpoint_every is not None:
+        checkpoint_every = check_whole("checkpoint_every", checkpoint_every, least=1)
+    directory = None if run_dir is None else RunDirectory(pathlib.Path(run_dir).expanduser())
+    facts = {"topology": topology, "seed": seed, "total_steps": total_steps}
+    finished = _check_directory(directory, resume, system, facts)
+    runner = make_runner(system, seed, **topology_options)
+    try:
+        return _Launch(
+            system=system,
+            runner=runner,
+            facts=facts,
+            directory=directory,
+            resume=resume,
+            finished=finished,
+            checkpoint_every=checkpoint_every,
+            absolute_metric=absolute_metric,
+            jit=bool(topology_options.get("jit", True)),
+        ).run()
+    finally:
+        runner.close()
+
+
+@dataclasses.dataclass(frozen=True)
+class _Launch:
+    """A launch whose arguments have been checked."""
+
+    system: System
+    runner: Runner
+    facts: dict[str, Any]
+    directory: RunDirectory | None
+    resume: bool
+    finished: dict[str, Any] | None
+    checkpoint_every: int | None
+    absolute_metric: bool
+    jit: bool
+
+    def run(self) -> Result:
+        if self.facts["total_steps"] < self.runner.step_size:
+            raise ConfigurationError(
+                f"total_steps is {self.facts['total_steps']}, and the {self.runner.step_size} "
+                f"environments stepped together make {self.runner.step_size} steps at once; raise "
+                f"total_steps, or lower num_environments"
+            )
+        memory = check_memory(self.runner.memory_estimate(), available_memory())
+        with Interruption() as interruption:
+            watchers = Watchers(self.runner.program.observers, self._run())
+            try:
+                result = self._watched(watchers, interruption, memory)
+            except BaseException:
+                watchers.close(quietly=True)
+                raise
+            watchers.close()
+            return result
+
+    def _watched(self, watchers: Watchers, interruption: Interruption, memory: str) -> Result:
+        if self.finished is not None and self.directory is not None:
+            path = self.directory.path
+            watchers.say(
+                f"the run in {path} is already finished ({self.finished['reason']}); this is its "
+                f"result, and a higher total_steps would go on"
+            )
+            return Result.from_record(self.finished, path, load_policy(path, self._which()))
+        watchers.say(
+            f"{self.system.name} on {self.system.environment.name}, seed {self.facts['seed']}"
+        )
+        watchers.say(memory)
+        if self.directory is not None:
+            self.directory.write_config(self.system, {"mava": mava.__version__, **self.facts})
+            self.directory.write_result(None)
+        outcome = self._driver(watchers, interruption).run(self.resume, self.absolute_metric)
+        result = self._result(outcome)
+        if self.directory is not None and not result.interrupted:
+            self.directory.write_result(result.record())
+        return result
+
+    def _driver(self, watchers: Watchers, interruption: Interruption) -> Driver:
+        component, total = self.runner.program.evaluator, self.facts["total_steps"]
+        schedule = Schedule(
+            total=total,
+            metrics=max(1, round(total / _REPORTS)),
+            evaluation=None if component is None else component.every,
+            checkpoint=self.checkpoint_every,
+        )
+        evaluator = None
+        if component is not None:
+            evaluator = Evaluator(component, self.runner, self.facts["seed"], self.jit)
+        checkpoints = None if self.directory is None else self.directory.checkpoints
+        return Driver(self.runner, schedule, evaluator, watchers, interruption, checkpoints)
+
+    def _run(self) -> Run:
+        first_step = self.directory.checkpoints.last_step if self.directory and self.resume else 0
+        return Run(
+            system=self.system.name,
+            environment=self.system.environment.name,
+            topology=self.facts["topology"],
+            seed=self.facts["seed"],
+            total_steps=self.facts["total_steps"],
+            spec=self.runner.program.spec,
+            run_dir=None if self.directory is None else self.directory.path,
+            first_step=first_step or 0,
+        )
+
+    def _result(self, outcome: Outcome) -> Result:
+        program = self.runner.program
+        return Result(
+            evaluations=outcome.evaluations,
+            environment_steps=self.runner.environment_steps,
+            trainer_steps=self.runner.trainer_steps,
+            episodes=self.runner.episodes,
+            absolute_metric=outcome.absolute_metric,
+            run_dir=None if self.directory is None else self.directory.path,
+            wall_seconds=outcome.wall_seconds,
+            steps_per_second=outcome.steps_per_second,
+            reason=outcome.reason,
+            policy=make_policy(program, outcome.variables, outcome.step, self.jit),
+        )
+
+    def _which(self) -> str:
+        return "last" if self.runner.program.evaluator is None else "best"
+
+
+def _check_directory(
+    directory: RunDirectory | None, resume: bool, system: System, facts: dict[str, Any]
+) -> dict[str, Any] | None:
+    """Returns the record of the result where the run to resume is finished."""
+    if directory is None:
+        if resume:
+            raise ConfigurationError("resume=True needs the run_dir of the run to go on with")
+        return None
+    finished = None
+    if resume:
+        finished = check_resumable(directory, system, facts)
+    else:
+        check_vacant(directory)
+    directory.check_writable()
+    return finished
+
+
+def _factory(topology: str, options: dict[str, Any]) -> RunnerFactory:
+    if topology not in TOPOLOGIES:
+        raise ConfigurationError(
+            f"there is no topology {topology!r}{nearest(str(topology), TOPOLOGIES)}"
+        )
+    module, _, name = TOPOLOGIES[topology].partition(":")
+    factory: RunnerFactory = getattr(importlib.import_module(module), name)
+    known = list(inspect.signature(factory).parameters)[2:]
+    for option in options:
+        if option not in known:
+            raise ConfigurationError(
+                f"launch has no argument {option!r}, and neither has the {topology} topology"
+                f"{nearest(option, [*inspect.signature(launch).parameters, *known])}"
+            )
+    return factory
+
+
+def _dispatch_synchronously() -> None:
+    # Handing small computations to another thread takes longer than computing them: without it the
+    # latency of a call on the CPU halves. No effect once JAX has made its CPU client.
+    if "JAX_CPU_ENABLE_ASYNC_DISPATCH" not in os.environ:
+        jax.config.update("jax_cpu_enable_async_dispatch", False)
