@@ -18,7 +18,7 @@ from mava.core.contexts import Batch, GroupContext, LearnContext, LearnHooks, Lo
 from mava.core.keys import address
 from mava.core.learner import LearnerState, Params
 from mava.errors import WiringError
-from mava.functional.loops import vmap
+from mava.functional.loops import is_plain, vmap
 from mava.types import Array, PyTree
 
 AllMean = Callable[[PyTree], PyTree]
@@ -110,7 +110,7 @@ class Learning:
                 return output.loss, output
 
             trained = _pick(learner.params, loss.trains)
-            if jax.config.jax_disable_jit:
+            if is_plain():
                 of_trained(trained)  # a breakpoint stops here first, before values are traced for gradients
             (value, output), found = jax.value_and_grad(of_trained, has_aux=True)(trained)
             gradients.update(found)

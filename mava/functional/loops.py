@@ -1,12 +1,15 @@
-"""``vmap`` and ``scan`` that become Python loops when JAX runs without compiling.
+"""``vmap`` and ``scan`` that become Python loops when a system runs as plain Python.
 
-Under ``jax.disable_jit()`` every iteration runs by itself on concrete arrays, so a breakpoint in the body
-stops where the value can be read. JAX does that for ``scan`` but not for ``vmap``.
+Inside ``plain_python()`` every iteration runs by itself on concrete arrays, so a breakpoint in the body stops
+where values can be read. (``jax.disable_jit()`` has the same effect here, but also takes the library's own
+functions apart, which is many times slower.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+import contextvars
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import jax
@@ -14,11 +17,28 @@ import jax.numpy as jnp
 
 from mava.types import Array, PyTree
 
+_PLAIN = contextvars.ContextVar("mava_plain_python", default=False)
+
+
+@contextlib.contextmanager
+def plain_python() -> Iterator[None]:
+    """Turns the loops of this module into Python loops inside the ``with`` block."""
+    token = _PLAIN.set(True)
+    try:
+        yield
+    finally:
+        _PLAIN.reset(token)
+
+
+def is_plain() -> bool:
+    return _PLAIN.get() or bool(jax.config.jax_disable_jit)
+
+
 Output = TypeVar("Output")
 
 
 def vmap(fn: Callable[..., Output], in_axes: int | None | Sequence[int | None] = 0) -> Callable[..., Output]:
-    """``jax.vmap`` over leading axes (``in_axes`` of 0 or ``None``), looped under ``jax.disable_jit()``.
+    """``jax.vmap`` over leading axes (``in_axes`` of 0 or ``None``), looped in plain Python.
 
     Raises:
         ValueError: for an axis other than 0 or ``None``.
@@ -29,7 +49,7 @@ def vmap(fn: Callable[..., Output], in_axes: int | None | Sequence[int | None] =
     mapped = jax.vmap(fn, in_axes=in_axes if axes is None else tuple(axes))
 
     def call(*args: Any) -> Output:
-        if not jax.config.jax_disable_jit:
+        if not is_plain():
             return mapped(*args)
         each = axes if axes is not None else (in_axes,) * len(args)
         size = next(
@@ -46,9 +66,14 @@ def vmap(fn: Callable[..., Output], in_axes: int | None | Sequence[int | None] =
             )
 
         outputs = [fn(*pick(index)) for index in range(size)]
-        return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(x) for x in leaves]), *outputs)
+        return stack_trees(outputs)
 
     return call
+
+
+def stack_trees(trees: Sequence[Output]) -> Output:
+    """Stacks the leaves of equal trees along a new first axis."""
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)  # type: ignore[no-any-return]
 
 
 def where_tree(condition: Array, on_true: PyTree, on_false: PyTree) -> PyTree:
@@ -79,5 +104,10 @@ def scan_with_reset(
         x, first = slice_
         return step(where_tree(first, initial, carry), x)
 
-    _, outputs = jax.lax.scan(body, memory, (inputs, start))
-    return outputs
+    if not is_plain():
+        return jax.lax.scan(body, memory, (inputs, start))[1]
+    outputs, carry = [], memory
+    for t in range(start.shape[0]):
+        carry, output = body(carry, (jax.tree.map(lambda x, t=t: x[t], inputs), start[t]))  # type: ignore[misc]
+        outputs.append(output)
+    return stack_trees(outputs)

@@ -14,7 +14,7 @@ from mava.core.keys import address
 from mava.environments.base import Environment, JaxEnvironment
 from mava.environments.episodes import episode_seed
 from mava.environments.host import to_host
-from mava.functional.loops import vmap
+from mava.functional.loops import plain_python, vmap
 from mava.types import EnvironmentSpec, PyTree, TimeStep
 
 EVALUATION_STREAM = 1
@@ -69,7 +69,7 @@ class HostEpisodes:
         numbers = np.asarray(indices + [indices[-1]] * (width - len(indices)), np.int32)
         memory = _repeated(act.init_memory(), width)
         t = 0
-        with contextlib.nullcontext() if act.jit else jax.disable_jit():
+        with contextlib.nullcontext() if act.jit else plain_python():
             while not all(timestep.end for timestep in timesteps):
                 shown = timesteps + [timesteps[-1]] * (width - len(indices))
                 actions, memory = step(act.variables, memory, stack(shown), key, numbers, np.int32(t))

@@ -20,7 +20,7 @@ from mava.core.program import Program
 from mava.core.system import System, build
 from mava.environments.vector import VectorEnvironment
 from mava.errors import DivergenceError
-from mava.functional.loops import vmap
+from mava.functional.loops import plain_python, vmap
 from mava.topologies.base import Report, Runner, RunnerState
 from mava.topologies.buffers import buffer_bytes, check_plan, make_buffer
 from mava.topologies.host_episodes import HostEpisodes
@@ -149,7 +149,7 @@ class SingleProcess(Runner):
 
     def advance(self, until: int) -> Report:
         environments = self.program.num_environments
-        plain = contextlib.nullcontext() if self._jit else jax.disable_jit()
+        plain = contextlib.nullcontext() if self._jit else plain_python()
         with plain:
             while self._steps + environments <= until:
                 self._step()
