@@ -72,12 +72,15 @@ class ActionRecord:
 
 
 def pickled(environment: Environment) -> bytes | None:
-    """The environment as bytes, or ``None`` where it does not pickle or is larger than 64 MiB."""
+    """The environment as bytes, or ``None`` where it does not pickle or is larger than 64 MiB.
+
+    Gymnasium's ``EzPickle`` counts as neither: it brings back a new environment, not this moment.
+    """
     try:
         data = pickle.dumps(environment)
     except Exception:  # any error of a foreign __getstate__ means the same: it does not pickle
         return None
-    return data if len(data) <= MOST_BYTES else None
+    return None if len(data) > MOST_BYTES or b"_ezpickle_args" in data else data
 
 
 def same(left: TimeStep, right: TimeStep) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import jax
@@ -14,28 +15,24 @@ from mava.types import EnvironmentSpec, PyTree, TimeStep
 class HostEnvironment(Environment):
     """A JAX environment with a state of its own, numpy in and out.
 
-    ``reset`` and ``step`` are compiled once each. A copy that was pickled compiles again.
+    ``reset`` and ``step`` are compiled once for all environments that are equal, so a
+    ``JaxEnvironment`` is best a frozen dataclass; it must be hashable.
     """
 
     def __init__(self, environment: JaxEnvironment) -> None:
         self._environment = environment
         self._state: PyTree = None
-        self._compile()
-
-    def _compile(self) -> None:
-        self._reset = jax.jit(self._environment.reset)
-        self._step = jax.jit(self._environment.step)
 
     @property
     def spec(self) -> EnvironmentSpec:
         return self._environment.spec
 
     def reset(self, seed: int) -> TimeStep:
-        self._state, timestep = self._reset(jax.random.key(seed))
+        self._state, timestep = _reset(self._environment, jax.random.key(seed))
         return _to_numpy(timestep)
 
     def step(self, actions: Actions) -> TimeStep:
-        self._state, timestep = self._step(self._state, dict(actions))
+        self._state, timestep = _step(self._environment, self._state, dict(actions))
         return _to_numpy(timestep)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -44,7 +41,16 @@ class HostEnvironment(Environment):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._environment = state["environment"]
         self._state = jax.tree.map(_restored, state["state"], is_leaf=_is_portable_key)
-        self._compile()
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _reset(environment: JaxEnvironment, key: jax.Array) -> tuple[PyTree, TimeStep]:
+    return environment.reset(key)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _step(environment: JaxEnvironment, state: PyTree, actions: Any) -> tuple[PyTree, TimeStep]:
+    return environment.step(state, actions)
 
 
 def to_host(environment: Environment | JaxEnvironment) -> Environment:
