@@ -1,0 +1,1 @@
+"""The ``mava`` command. Importing this loads nothing heavy."""

@@ -27,9 +27,8 @@ class ConsoleLog(Observe):
 class _ConsoleLog(Observer):
     def __init__(self, run: Run, evaluations: bool) -> None:
         self._evaluations = evaluations
-        say(f"{run.system} on {run.environment}: {_plan(run)}")
-        if run.run_dir is not None:
-            say(f"results go to {run.run_dir}")
+        place = "nowhere: it has no directory" if run.run_dir is None else str(run.run_dir)
+        say(f"{run.total_steps:,} environment steps on {run.topology}; results go to {place}")
 
     def on_message(self, text: str) -> None:
         say(text)
@@ -44,14 +43,10 @@ class _ConsoleLog(Observer):
 
     def on_end(self, reason: str, progress: Progress) -> None:
         say(
-            f"ended after {progress.environment_steps:,} environment steps, "
-            f"{progress.trainer_steps:,} trainer steps, {duration(progress.wall_seconds)}: {reason}"
+            f"ended after {progress.environment_steps:,} environment and "
+            f"{progress.trainer_steps:,} trainer steps "
+            f"in {duration(progress.wall_seconds)}: {reason}"
         )
-
-
-def _plan(run: Run) -> str:
-    steps = f"{run.total_steps:,} environment steps, {run.topology}, seed {run.seed}"
-    return f"{steps}, from step {run.first_step:,}" if run.first_step else steps
 
 
 def _outcome(evaluation: Evaluation) -> str:

@@ -20,7 +20,9 @@ Steps = dict[int, dict[str, Any]]
 
 @dataclasses.dataclass(frozen=True)
 class MarlEvalLog(Observe):
-    """Writes ``run_dir/marl_eval.json`` in the schema of https://github.com/instadeepai/marl-eval::
+    """Writes evaluations to ``run_dir/marl_eval.json``, for the marl-eval tools.
+
+    The schema is that of https://github.com/instadeepai/marl-eval::
 
         {"mpe2": {"simple_spread_v3": {"madqn": {"seed_0": {
             "step_0": {"step_count": 0, "elapsed_time": 0.0, "return": [...], ...},

@@ -7,7 +7,7 @@ import json
 import math
 import pathlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TextIO
 
 from mava.components.observers.records import (
     dumps,
@@ -62,19 +62,33 @@ class _MetricsLog(Observer):
     def __init__(self, run: Run, path: pathlib.Path, lines: int) -> None:
         self._run = run
         self._interval = math.ceil(max(run.total_steps, 1) / lines)
-        self._next = (run.first_step // self._interval + 1) * self._interval
         kept = [r for r in _records(path) if _kept(r, run.first_step)] if run.first_step else []
+        training = [r["step"] for r in kept if r["kind"] == "training"]
+        self._next = self._after(max(training, default=0))
         self._known = {(r["kind"], r["step"]) for r in kept}
         self._earlier_seconds = max((r["wall_seconds"] for r in kept), default=0.0)
-        write_atomically(path, "".join(dumps(r) + "\n" for r in [_header(run), *kept]))
-        self._file = path.open("a", encoding="utf-8")
+        self._path = path
+        self._start = "".join(dumps(r) + "\n" for r in [_header(run), *kept])
+        self._file: TextIO | None = None
+        if not run.first_step:
+            self._open()
+
+    def _open(self) -> TextIO:
+        # A resumed run opens its file when it has something to write: one that turns out to be
+        # finished leaves the file as it is.
+        write_atomically(self._path, self._start)
+        self._file = self._path.open("a", encoding="utf-8")
+        return self._file
+
+    def _after(self, step: int) -> int:
+        return (step // self._interval + 1) * self._interval
 
     def on_metrics(self, metrics: Mapping[str, float], progress: Progress) -> None:
         # The report that reaches a mark is written as it is: a mean over reports would depend on
         # where a run was interrupted.
         step = progress.environment_steps
         if step >= self._next:
-            self._next = (step // self._interval + 1) * self._interval
+            self._next = self._after(step)
             self._write("training", step, training_numbers(metrics, progress), progress)
 
     def on_evaluation(self, evaluation: Evaluation, progress: Progress) -> None:
@@ -106,11 +120,13 @@ class _MetricsLog(Observer):
             **(episodes or {}),
             "wall_seconds": round(self._earlier_seconds + progress.wall_seconds, 3),
         }
-        self._file.write(dumps(record) + "\n")
-        self._file.flush()
+        file = self._file or self._open()
+        file.write(dumps(record) + "\n")
+        file.flush()
 
     def close(self) -> None:
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
 
 
 def _header(run: Run) -> dict[str, Any]:

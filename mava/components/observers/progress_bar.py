@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 _WINDOW = 50
-"""Reports over which the speed is measured: enough to be calm, few enough to forget compilation."""
+"""Reports over which the speed is measured: enough to be calm, few enough to follow changes."""
 
 _BAR = 24
 """The bar's width where there is room, in characters."""
@@ -41,18 +41,19 @@ class ProgressBar(Observe):
 
     def open_observer(self, run: Run) -> Observer:
         if sys.stderr.isatty():
-            return LiveLine(run, terminal.console())
+            return LiveLine(terminal.console())
         return PlainLines(run, self.lines)
 
 
 class Speed:
-    """Environment steps per second over the latest reports."""
+    """Environment steps per second over the latest reports, from the first one: what came before it
+    was compilation."""
 
-    def __init__(self, first_step: int) -> None:
-        self._reports = collections.deque([(0.0, first_step)], maxlen=_WINDOW)
+    def __init__(self) -> None:
+        self._reports: collections.deque[tuple[float, int]] = collections.deque(maxlen=_WINDOW)
 
     def __call__(self, progress: Progress) -> float | None:
-        """``None`` until time and steps have passed."""
+        """``None`` until time and steps have passed since the first report."""
         self._reports.append((progress.wall_seconds, progress.environment_steps))
         (start, first), (now, last) = self._reports[0], self._reports[-1]
         return (last - first) / (now - start) if now > start and last > first else None
@@ -61,8 +62,8 @@ class Speed:
 class _Report:
     """Keeps what a line shows between the reports that bring it."""
 
-    def __init__(self, run: Run) -> None:
-        self._speed = Speed(run.first_step)
+    def __init__(self) -> None:
+        self._speed = Speed()
         self._mean_return: float | None = None
 
     def facts(self, progress: Progress) -> list[str]:
@@ -86,7 +87,7 @@ class PlainLines(Observer):
     """A line whenever another part of the run is done, so that a log stays short."""
 
     def __init__(self, run: Run, lines: int) -> None:
-        self._report = _Report(run)
+        self._report = _Report()
         self._lines = lines
         self._written = self._part(run.first_step, run.total_steps)
 
@@ -105,10 +106,10 @@ class LiveLine(Observer):
     """A line that is written over. It paints on reports only, without a thread of its own, and
     leaves standard output alone, so a debugger's prompt stays usable."""
 
-    def __init__(self, run: Run, console: Console) -> None:
+    def __init__(self, console: Console) -> None:
         from rich.live import Live
 
-        self._report = _Report(run)
+        self._report = _Report()
         self._console = console
         self._live = Live(
             console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False

@@ -38,6 +38,8 @@ def unique(names: Iterable[Hashable]) -> list[str]:
 
 def finite(value: float) -> float | None:
     """The number, or ``None`` (JSON's ``null``) for what is not one."""
+    if isinstance(value, int):
+        return value
     return float(value) if math.isfinite(value) else None
 
 

@@ -33,8 +33,8 @@ def test_lines_hold_what_was_reported(run: Any, script: Any) -> None:
         "kind": "training",
         "madqn_loss/td_error": 50.0,
         "mean_return": -100.0,
-        "trainer_steps": 10.0,
-        "episodes": 4.0,
+        "trainer_steps": 10,
+        "episodes": 4,
         "wall_seconds": 1.0,
     }
     assert evaluation["kind"] == "evaluation"
@@ -119,3 +119,28 @@ def test_a_new_run_starts_a_new_file(run: Any, script: Any) -> None:
 def test_needs_a_line() -> None:
     with pytest.raises(ConfigurationError, match=r"metrics_log\.lines is 0; it must be at least 1"):
         MetricsLog(lines=0)
+
+
+def test_what_an_interruption_left_undone_at_its_step_is_written_after_it(
+    run: Any, script: Any
+) -> None:
+    observer = MetricsLog().open_observer(run)
+    script.play(observer, 0, 190)
+    observer.close()
+    observer = MetricsLog().open_observer(dataclasses.replace(run, first_step=200))
+    script.play(observer, 190, 300)
+    observer.close()
+    lines = [(record["kind"], record["step"]) for record in read(run)]
+    assert lines.count(("training", 200)) == 1
+    assert lines.count(("evaluation", 200)) == 1
+
+
+def test_resuming_a_finished_run_leaves_its_file_alone(run: Any, script: Any) -> None:
+    observer = MetricsLog().open_observer(run)
+    script.play(observer, 0, 1000)
+    observer.on_absolute_metric(script.evaluation(900, 30), script.progress(1000))
+    observer.close()
+    before = read(run)
+    MetricsLog().open_observer(dataclasses.replace(run, first_step=1000)).close()
+    assert read(run) == before
+    assert before[-1]["kind"] == "absolute"

@@ -33,10 +33,11 @@ def test_a_resumed_log_goes_on_where_it_was(run: Any, script: Any, capsys: Any) 
     assert "100 steps/s" in lines[0]
 
 
-def test_the_live_line_shows_everything(run: Any, script: Any) -> None:
+def test_the_live_line_shows_everything(script: Any) -> None:
     terminal = io.StringIO()
     console = Console(file=terminal, force_terminal=True, width=120, color_system=None)
-    observer = LiveLine(run, console)
+    observer = LiveLine(console)
+    observer.on_progress(script.progress(400))
     observer.on_progress(script.progress(500, evaluation=script.evaluation(400)))
     console.print("above the line")
     observer.on_progress(script.progress(600, mean_return=None))
@@ -49,17 +50,17 @@ def test_the_live_line_shows_everything(run: Any, script: Any) -> None:
 
 
 @pytest.mark.parametrize("width", [20, 40, 80])
-def test_the_live_line_stays_one_line(run: Any, script: Any, width: int) -> None:
+def test_the_live_line_stays_one_line(script: Any, width: int) -> None:
     terminal = io.StringIO()
     console = Console(file=terminal, force_terminal=True, width=width, color_system=None)
-    observer = LiveLine(run, console)
+    observer = LiveLine(console)
     observer.on_progress(script.progress(500, evaluation=script.evaluation(400)))
     observer.close()
     assert terminal.getvalue().count("\n") <= 2
 
 
 def test_speed_forgets_compilation(script: Any) -> None:
-    speed = Speed(0)
+    speed = Speed()
     assert speed(script.progress(0, wall_seconds=30.0)) is None
     for step in range(10, 1001, 10):
         latest = speed(script.progress(step, wall_seconds=30 + step / 200))
@@ -74,12 +75,11 @@ def test_console_log(run: Any, script: Any, capsys: Any) -> None:
     observer.on_end("all steps are done", script.progress(1000))
     observer.close()
     assert capsys.readouterr().err.splitlines() == [
-        "madqn on mpe2/simple_spread_v3: 1,000 environment steps, single_process, seed 7",
-        f"results go to {run.run_dir}",
+        f"1,000 environment steps on single_process; results go to {run.run_dir}",
         "compiling [act] and learn",
         "evaluation at 100 steps: mean return 2 over 3 episodes, won 0.5",
         "best policy, from step 100: mean return 1 over 1 episode, won 0.5",
-        "ended after 1,000 environment steps, 100 trainer steps, 0:10: all steps are done",
+        "ended after 1,000 environment and 100 trainer steps in 0:10: all steps are done",
     ]
 
 
