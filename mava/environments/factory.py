@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from mava.environments.base import Environment, JaxEnvironment
 from mava.environments.registry import ADAPTER_OPTIONS, AnyEnvironment, check_name, make
 from mava.errors import ConfigurationError
 
 _METHODS = ("reset", "step")
+
+
+class Buildable(Protocol):
+    """Makes environments of one kind."""
+
+    def build(self) -> AnyEnvironment: ...
 
 
 @dataclasses.dataclass(frozen=True)

@@ -18,7 +18,7 @@ from mava.environments.episodes import (
     replay,
     same,
 )
-from mava.environments.factory import EnvironmentFactory
+from mava.environments.factory import Buildable
 from mava.environments.host import to_host
 from mava.errors import EnvironmentFault
 from mava.types import EnvironmentSpec, TimeStep
@@ -39,7 +39,7 @@ class VectorEnvironment:
     """
 
     def __init__(
-        self, factory: EnvironmentFactory, num_environments: int, seed: int, stream: int = 0
+        self, factory: Buildable, num_environments: int, seed: int, stream: int = 0
     ) -> None:
         if num_environments < 1:
             raise ValueError(f"num_environments must be at least 1, got {num_environments}")
