@@ -18,13 +18,9 @@ _LIMITS = ("max_cycles", "max_steps", "max_episode_steps", "episode_limit")
 ByGroup = dict[str, Array]
 
 
-def constant(value: bool) -> np.ndarray:
-    array = np.asarray(value)
-    array.setflags(write=False)
-    return array
-
-
-TRUE, FALSE = constant(True), constant(False)
+TRUE, FALSE = np.asarray(True), np.asarray(False)
+TRUE.setflags(write=False)
+FALSE.setflags(write=False)
 
 
 def all_finite(array: np.ndarray) -> bool:
