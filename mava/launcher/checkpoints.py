@@ -23,6 +23,7 @@ from mava.types import PyTree
 
 _NAME = re.compile(r"(\d+)(?:\.(\d+))?")
 _UNFINISHED = "unfinished-"
+_SYSTEM_ERROR = re.compile(r"(?:os_error_code='|OS error |Errno )(\d+)")
 
 
 class Checkpoints:
@@ -153,10 +154,16 @@ def _publish(parent: pathlib.Path, step: int, fill: Callable[[pathlib.Path], Non
     except Exception as error:
         kept = _complete(parent)
         raise CheckpointError(
-            f"the checkpoint of step {step} could not be written to {parent}: {first_line(error)}; "
+            f"the checkpoint of step {step} could not be written to {parent}: {_reason(error)}; "
             + (f"the one before it, {kept[-1]}, is kept" if kept else "there is none before it")
         ) from error
     return parent / name
+
+
+def _reason(error: Exception) -> str:
+    """The operating system's own words, where Orbax passes its number on."""
+    number = _SYSTEM_ERROR.search(str(error))
+    return os.strerror(int(number[1])) if number else first_line(error)
 
 
 def _complete(parent: pathlib.Path) -> list[pathlib.Path]:
