@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
@@ -44,7 +45,7 @@ def test_requirements_satisfy_pyproject(python: str) -> None:
     versions = pinned(requirement_file(python).read_text())
     for text in metadata.requires("mava") or []:
         requirement = Requirement(text)
-        name = re.sub(r"[-_.]+", "-", requirement.name).lower()
+        name = canonicalize_name(requirement.name)
         marker = requirement.marker
         if marker and not any(marker.evaluate({"extra": extra}) for extra in ("sisl", "dev")):
             continue

@@ -4,9 +4,12 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
 BASE = {"errors", "functional", "types"}
@@ -78,6 +81,20 @@ def test_imports_only_from_layers_below(package: str) -> None:
 )
 def test_a_forbidden_import_is_seen(package: str, source: str) -> None:
     assert violations(package, source)
+
+
+def test_what_mava_imports_is_a_declared_dependency() -> None:
+    requirements = [Requirement(text) for text in metadata.requires("mava") or []]
+    declared = {canonicalize_name(r.name) for r in requirements if "dev" not in str(r.marker)}
+    owners = metadata.packages_distributions()
+    undeclared = {
+        f"{file.relative_to(ROOT)}:{line}: {module}"
+        for file in (ROOT / "mava").rglob("*.py")
+        for line, module in imported_modules(file.read_text())
+        if (top := module.partition(".")[0]) not in sys.stdlib_module_names | {"mava"}
+        if declared.isdisjoint(map(canonicalize_name, owners.get(top, [])))
+    }
+    assert not undeclared
 
 
 def test_import_mava_loads_nothing_heavy() -> None:
