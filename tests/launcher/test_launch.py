@@ -186,7 +186,7 @@ def test_total_steps_can_be_raised(system: System, tmp_path: Path) -> None:
     result = launch(system, run_dir=tmp_path, total_steps=33, resume=True)
     assert [evaluation.step for evaluation in result.evaluations] == [0, 10, 20, 30, 33]
     assert [event[1] for event in events("open")] == [0, 20]
-    with pytest.raises(ConfigurationError, match="total_steps is 32, .*already made 33"):
+    with pytest.raises(ConfigurationError, match=r"total_steps is 32, .*already made 33"):
         launch(system, run_dir=tmp_path, total_steps=32, resume=True)
 
 
