@@ -66,20 +66,22 @@ def component_classes() -> list[type[Component]]:
     """The public components of Mava: concrete dataclasses that implement a hook."""
     import mava.components
 
-    found: list[type[Component]] = []
-    for module in pkgutil.walk_packages(mava.components.__path__, "mava.components."):
-        for value in vars(importlib.import_module(module.name)).values():
-            if inspect.isclass(value) and value.__module__ == module.name:
-                if _is_public_component(value):
-                    found.append(value)
-    return found
+    names = [m.name for m in pkgutil.walk_packages(mava.components.__path__, "mava.components.")]
+    return [
+        value
+        for name in names
+        for value in vars(importlib.import_module(name)).values()
+        if _is_public(value, of_module=name)
+    ]
 
 
-def _is_public_component(kind: type[Any]) -> bool:
+def _is_public(kind: Any, of_module: str) -> bool:
     from mava.core.component import Component, hooks_of
 
     return (
-        issubclass(kind, Component)
+        inspect.isclass(kind)
+        and kind.__module__ == of_module
+        and issubclass(kind, Component)
         and bool(hooks_of(kind))
         and not kind.__name__.startswith("_")
         and not inspect.isabstract(kind)

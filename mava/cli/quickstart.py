@@ -1,4 +1,4 @@
-"""A first system trained on a first task: ``python -m mava.cli.quickstart``, or ``make quickstart``."""
+"""A first system on a first task: ``make quickstart``, or ``python -m mava.cli.quickstart``."""
 
 from __future__ import annotations
 

@@ -46,18 +46,15 @@ def make_system(values: FlagValues) -> System:
     """The system of the flags, with observers for the terminal and for files.
 
     Raises:
-        ConfigurationError: an unknown system, environment, component or field, with the nearest name;
-            a malformed setting; or a value of the wrong type.
+        ConfigurationError: an unknown system, environment, component or field, with the nearest
+            name; a malformed setting; or a value of the wrong type.
     """
     from mava.systems import SYSTEMS
 
     if values.system not in SYSTEMS:
         hint = nearest(values.system, SYSTEMS)
         raise ConfigurationError(f"unknown system {values.system!r}{hint}")
-    system = watched(SYSTEMS[values.system](make_factory(values)))
-    for setting in values["set"].value or ():
-        system = apply(system, setting)
-    return system
+    return apply(watched(SYSTEMS[values.system](make_factory(values))), values["set"].value or ())
 
 
 def make_factory(values: FlagValues) -> EnvironmentFactory:
@@ -88,24 +85,33 @@ def watched(system: System) -> System:
     return system.with_(*(observer for observer in every if observer.name not in have))
 
 
-def apply(system: System, setting: str) -> System:
-    """Applies one ``component.field=value``, the value as in ``parse_value``.
+def apply(system: System, settings: Sequence[str]) -> System:
+    """Applies settings ``component.field=value``, the value as in ``parse_value``.
+
+    Those of one component are applied together: one alone may not fit what the others replace.
 
     Raises:
         ConfigurationError: as ``make_system``.
     """
-    path, equals, text = setting.partition("=")
-    name, dot, field = path.strip().partition(".")
-    if not (equals and dot and name and field):
-        raise ConfigurationError(f"--set={setting} is not of the form component.field=value")
-    component: Component = system[name]
-    value, hint = parse_value(text), _hints(type(component)).get(field, Any)
-    if not fits(value, hint):
-        raise ConfigurationError(f"{name}.{field} takes {_shown(hint)}, and got {text.strip()!r}")
-    try:
-        return system.replace(name, **{field: value})
-    except TypeError as error:
-        raise ConfigurationError(f"--set={setting}: {error}") from error
+    changes: dict[str, dict[str, Any]] = {}
+    for setting in settings:
+        path, equals, text = setting.partition("=")
+        name, dot, field = path.strip().partition(".")
+        if not (equals and dot and name and field):
+            raise ConfigurationError(f"--set={setting} is not of the form component.field=value")
+        component: Component = system[name]
+        value, hint = parse_value(text), _hints(type(component)).get(field, Any)
+        if not fits(value, hint):
+            raise ConfigurationError(
+                f"{name}.{field} takes {_shown(hint)}, and got {text.strip()!r}"
+            )
+        changes.setdefault(name, {})[field] = value
+    for name, fields in changes.items():
+        try:
+            system = system.replace(name, **fields)
+        except TypeError as error:
+            raise ConfigurationError(f"{name} cannot take {fields}: {error}") from error
+    return system
 
 
 def parse_value(text: str) -> Any:
@@ -118,6 +124,8 @@ def parse_value(text: str) -> Any:
     text = text.strip()
     try:
         return _value(ast.parse(text, mode="eval").body)
+    except ConfigurationError:
+        raise
     except (SyntaxError, ValueError):
         return text
 
@@ -133,6 +141,8 @@ def parse_arguments(text: str) -> dict[str, Any]:
         if not isinstance(call, ast.Call) or call.args:
             raise ValueError
         return {str(keyword.arg): _value(keyword.value) for keyword in call.keywords if keyword.arg}
+    except ConfigurationError:
+        raise
     except (SyntaxError, ValueError) as error:
         raise ConfigurationError(
             f"--env_args={text} is not of the form name=value,name=value; give values with awkward "

@@ -101,9 +101,7 @@ def _recall(values: flags.FlagValues, given: dict[str, Any]) -> tuple[System, di
         raise ConfigurationError(f"{values.run_dir} has no checkpoint to resume from")
     config = directory.load_config()
     system = settings.watched(directory.load_system())
-    for setting in values["set"].value or ():
-        system = settings.apply(system, setting)
-    return system, {
+    return settings.apply(system, values["set"].value or ()), {
         name: value if values[name].present else config[name] for name, value in given.items()
     }
 
