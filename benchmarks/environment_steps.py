@@ -1,8 +1,8 @@
 """Environment steps per second of acting and of training, as ratios to the bare environment.
 
-One run measures everything: rounds of the bare environment stepped with random actions, of acting and
-recording, and of training take turns, so that a busy machine slows all of them alike. The ratios are medians
-over rounds.
+One run measures everything: rounds of the bare environment stepped with random actions, of acting
+and recording, and of training take turns, so that a busy machine slows all of them alike. The
+ratios are medians over rounds.
 
     python benchmarks/environment_steps.py [--env=mpe2/simple_spread_v3] [--rounds=9] [--json=FILE]
 """
@@ -16,11 +16,8 @@ import time
 from collections.abc import Callable
 
 import jax
-from absl import app, flags
-
-jax.config.update("jax_cpu_enable_async_dispatch", False)
-
 import numpy as np
+from absl import app, flags
 
 from mava.systems import madqn
 from mava.topologies.base import Runner
@@ -81,6 +78,7 @@ def seconds(run: Callable[[int], None], steps: int) -> float:
 
 def main(argv: list[str]) -> None:
     del argv
+    jax.config.update("jax_cpu_enable_async_dispatch", False)  # as mava.launch does
     steps, rounds = FLAGS.steps, FLAGS.rounds
     candidates = {
         (count, kind): system(FLAGS.env, count, kind == "train")

@@ -33,26 +33,28 @@ AgentID = Hashable
 class TimeStep(NamedTuple):
     """What an environment shows after ``reset`` or ``step``.
 
-    ``reward``, ``termination`` and ``truncation`` belong to the step that led here, the other fields
-    to the moment itself. The last timestep of an episode holds the true last observation, never that
-    of the episode after it.
+    ``reward``, ``termination`` and ``truncation`` belong to the step that led here, the other
+    fields to the moment itself. The last timestep of an episode holds the true last observation,
+    never that of the episode after it.
 
     Attributes:
-        observation: per group, ``[N, *observation.shape]`` in the dtype of the specification; rows of
-            agents that are not alive are zeros, unless the environment still shows them something.
-        legal_actions: per group, bool ``[N, A]``; ``A`` is 0 for continuous actions. Environments without
-            masks give ones. Rows of agents that are not alive are all ``False``.
+        observation: per group, ``[N, *observation.shape]`` in the dtype of the specification; rows
+            of agents that are not alive are zeros, unless the environment still shows them
+            something.
+        legal_actions: per group, bool ``[N, A]``; ``A`` is 0 for continuous actions. Environments
+            without masks give ones. Rows of agents that are not alive are all ``False``.
         alive: per group, bool ``[N]``; whether the agent acts on this observation.
-        reward: per group, float32 ``[N]``; the environment's own, individual reward. Zeros after a reset.
-        termination: per group, bool ``[N]``; true from the step in which the agent reached a terminal
-            state until the next reset. Bootstrapping stops here.
+        reward: per group, float32 ``[N]``; the environment's own, individual reward. Zeros after a
+            reset.
+        termination: per group, bool ``[N]``; true from the step in which the agent reached a
+            terminal state until the next reset. Bootstrapping stops here.
         truncation: per group, bool ``[N]``; true from the step in which the agent's episode was cut
             (a time limit) until the next reset. Bootstrapping goes on.
         start: bool ``[]``; the first timestep of an episode. Memory is reset here.
         end: bool ``[]``; the episode is over and nobody acts on this timestep.
         state: the global state ``[*state.shape]``, or ``None`` where the specification has none.
-        metrics: scalars named by ``EnvironmentSpec.metrics``, float32 ``[]``. Their value at the last
-            timestep of an episode is the episode's (a win, say).
+        metrics: scalars named by ``EnvironmentSpec.metrics``, float32 ``[]``. Their value at the
+            last timestep of an episode is the episode's (a win, say).
     """
 
     observation: dict[str, Array]
@@ -89,8 +91,8 @@ class ArraySpec:
 
 @dataclasses.dataclass(frozen=True)
 class DiscreteActions:
-    """One choice among ``num_actions``. Inside Mava actions count from 0; the environment's adapter adds
-    ``start``, so index ``i`` of a mask is the environment's action ``start + i``."""
+    """One choice among ``num_actions``. Inside Mava actions count from 0; the environment's adapter
+    adds ``start``, so index ``i`` of a mask is the environment's action ``start + i``."""
 
     num_actions: int
     start: int = 0
@@ -106,7 +108,8 @@ class DiscreteActions:
 
 @dataclasses.dataclass(frozen=True)
 class MultiDiscreteActions:
-    """Several choices at once. ``legal_actions`` holds the flags of all of them, one after the other."""
+    """Several choices at once. ``legal_actions`` holds the flags of all of them, one after the
+    other."""
 
     num_actions: tuple[int, ...]
     start: tuple[int, ...] = ()
@@ -154,7 +157,8 @@ ActionSpec = DiscreteActions | MultiDiscreteActions | ContinuousActions
 
 @dataclasses.dataclass(frozen=True)
 class GroupSpec:
-    """Agents with the same spaces. The position in ``agents`` is the agent's index on the ``N`` axis."""
+    """Agents with the same spaces. The position in ``agents`` is the agent's index on the ``N``
+    axis."""
 
     name: str
     agents: tuple[AgentID, ...]
@@ -199,7 +203,8 @@ class EnvironmentSpec:
         return sum(group.num_agents for group in self.groups)
 
     def zero_timestep(self) -> TimeStep:
-        """A timestep of zeros with every shape and dtype right; all agents alive, all actions legal."""
+        """A timestep of zeros with every shape and dtype right; all agents alive, all actions
+        legal."""
         each = {group.name: group.num_agents for group in self.groups}
         return TimeStep(
             observation={g.name: g.observation.zeros(g.num_agents) for g in self.groups},

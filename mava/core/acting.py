@@ -54,7 +54,9 @@ class Acting:
         groups = self.network_spec.groups
         return {group.name: call(component, "init_memory", group) for group in groups}
 
-    def transform(self, components: dict[str, PyTree], observation: dict[str, Array]) -> dict[str, Array]:
+    def transform(
+        self, components: dict[str, PyTree], observation: dict[str, Array]
+    ) -> dict[str, Array]:
         """Observations ``[..., N, *O]`` by group, through the whole chain."""
         for transform, spec in self.transforms:
             state = components.get(transform.name, ())
@@ -81,9 +83,7 @@ class Acting:
         def transform_observation(observation: dict[str, Array]) -> dict[str, Array]:
             return self.transform(variables.components, observation)
 
-        def score(
-            observation: dict[str, Array], memory: Memory
-        ) -> tuple[dict[str, Array], Memory]:
+        def score(observation: dict[str, Array], memory: Memory) -> tuple[dict[str, Array], Memory]:
             outputs = {}
             for group in groups:
                 context = GroupContext(group, variables.components.get(self.scorer.name, ()))
@@ -96,7 +96,10 @@ class Acting:
                     context,
                 )
             scores = {name: output[0] for name, output in outputs.items()}
-            return scores, {**memory, "score": {name: output[1] for name, output in outputs.items()}}
+            return scores, {
+                **memory,
+                "score": {name: output[1] for name, output in outputs.items()},
+            }
 
         def select_action(
             scores: dict[str, Array], legal_actions: dict[str, Array], memory: Memory
@@ -134,7 +137,9 @@ class Acting:
         for recorder in self.recorders:
             made = call(recorder, "record", transition)
             for name in made.keys() & fields.keys():
-                raise WiringError(f"batch field {name!r} is recorded twice, the second time by {recorder.name}")
+                raise WiringError(
+                    f"batch field {name!r} is recorded twice, the second time by {recorder.name}"
+                )
             fields.update(made)
         return fields
 
@@ -147,11 +152,14 @@ def _checked_transform(
     transform: lc.TransformObservation, observation: Array, group: GroupSpec, state: PyTree
 ) -> Array:
     promised: ArraySpec = call(transform, "transformed", group)
-    result: Array = call(transform, "transform_observation", observation, GroupContext(group, state))
+    result: Array = call(
+        transform, "transform_observation", observation, GroupContext(group, state)
+    )
     leading = observation.shape[: observation.ndim - len(group.observation.shape)]
     if result.shape != (*leading, *promised.shape) or result.dtype != promised.dtype:
         raise WiringError(
-            f"{transform.name}.transform_observation() returned {result.dtype}{list(result.shape)} for "
+            f"{transform.name}.transform_observation() returned "
+            f"{result.dtype}{list(result.shape)} for "
             f"group {group.name!r}, but its transformed() promises "
             f"{promised.dtype}{[*leading, *promised.shape]}; make them agree"
         )

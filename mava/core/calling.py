@@ -6,15 +6,15 @@ import bdb
 from typing import Any
 
 from mava.core.component import Component
-from mava.errors import MavaError, HookError
+from mava.errors import HookError, MavaError
 
 
 def call(component: Component, method: str, *args: Any) -> Any:
     """``component.method(*args)``.
 
     Raises:
-        HookError: names the component and the hook; the failure itself is its cause. Mava's own errors
-            and a debugger's exit pass unchanged.
+        HookError: names the component and the hook; the failure itself is its cause. Mava's own
+            errors and a debugger's exit pass unchanged.
     """
     try:
         return getattr(component, method)(*args)

@@ -29,15 +29,15 @@ HOOKS: dict[str, type[Hook]] = {}
 """Every hook by its method's name, in the order of the lifecycle."""
 
 
-class Component(abc.ABC):
+class Component(abc.ABC):  # noqa: B024  # its hooks have the abstract methods
     """A part of a system: a frozen dataclass whose fields are its configuration.
 
-    It registers for a hook by inheriting the hook. ``after`` names component classes that must stand
-    before this one in a system that has them; the order is checked, never changed.
+    It registers for a hook by inheriting the hook. ``after`` names component classes that must
+    stand before this one in a system that has them; the order is checked, never changed.
 
     Raises:
-        WiringError: when a subclass is defined that has the method of a hook it does not inherit, a method
-            that looks like a misspelt hook, or a hook's method with other parameters.
+        WiringError: when a subclass is defined that has the method of a hook it does not inherit, a
+            method that looks like a misspelt hook, or a hook's method with other parameters.
     """
 
     after: ClassVar[tuple[type[Component], ...]] = ()
@@ -66,14 +66,17 @@ class Hook(Component):
 
     def __init_subclass__(cls, arity: Arity | None = None, stage: str = "", **kwargs: Any) -> None:
         if arity is not None:
-            (method,) = [n for n, f in vars(cls).items() if getattr(f, "__isabstractmethod__", False)]
+            (method,) = [
+                n for n, f in vars(cls).items() if getattr(f, "__isabstractmethod__", False)
+            ]
             cls.arity, cls.stage, cls.method = arity, stage, method
             HOOKS[method] = cls
         super().__init_subclass__(**kwargs)
 
 
 def snake_case(name: str) -> str:
-    """
+    """A class's name in lower case, words apart.
+
     >>> snake_case("EpsilonGreedy"), snake_case("QNetwork"), snake_case("MADQNLoss")
     ('epsilon_greedy', 'q_network', 'madqn_loss')
     """
@@ -92,7 +95,8 @@ def _check_method(cls: type[Component], method: str, function: Any) -> None:
         _check_spelling(cls, method)
     elif not issubclass(cls, hook):
         raise WiringError(
-            f"{cls.__name__} defines {method}() but does not inherit {hook.__name__}, so it would never "
+            f"{cls.__name__} defines {method}() but does not inherit {hook.__name__}, so it would "
+            "never "
             f"run; write class {cls.__name__}({hook.__name__}, ...)"
         )
     elif hook is not cls:
@@ -106,7 +110,9 @@ def _check_method(cls: type[Component], method: str, function: Any) -> None:
 
 
 def _check_spelling(cls: type[Component], method: str) -> None:
-    missing = [n for n, h in HOOKS.items() if issubclass(cls, h) and getattr(cls, n) is getattr(h, n)]
+    missing = [
+        n for n, h in HOOKS.items() if issubclass(cls, h) and getattr(cls, n) is getattr(h, n)
+    ]
     close = difflib.get_close_matches(method, missing, n=1, cutoff=0.8)
     if not close:
         unused = [name for name in HOOKS if not hasattr(cls, name)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import jax
@@ -33,8 +33,8 @@ class ActContext(GroupContext):
     """Also when and why: for hooks that choose actions.
 
     Attributes:
-        clock: int32 ``[]``; the index of this very transition over the whole run. With E environments,
-            transition i of vectorised step t has index ``t * E + i``.
+        clock: int32 ``[]``; the index of this very transition over the whole run. With E
+            environments, transition i of vectorised step t has index ``t * E + i``.
         key: a random key for this component, transition and group alone.
         explore: a Python bool; whether the action is for training.
     """
@@ -45,7 +45,8 @@ class ActContext(GroupContext):
 
 
 class Selection(NamedTuple):
-    """Actions ``[N, *actions.array.shape]`` of one group, and extras to record (a log-probability, say)."""
+    """Actions ``[N, *actions.array.shape]`` of one group, and extras to record (a log-probability,
+    say)."""
 
     action: Array
     extras: dict[str, Array]
@@ -57,11 +58,14 @@ class ActHooks(NamedTuple):
     Attributes:
         transform_observation: observations by group -> observations by group.
         score: transformed observations by group, memory -> scores by group, memory.
-        select_action: scores by group, legal actions by group, memory -> selections by group, memory.
+        select_action: scores by group, legal actions by group, memory -> selections by group,
+            memory.
     """
 
     transform_observation: Callable[[dict[str, Array]], dict[str, Array]]
-    score: Callable[[dict[str, Array], dict[str, PyTree]], tuple[dict[str, Array], dict[str, PyTree]]]
+    score: Callable[
+        [dict[str, Array], dict[str, PyTree]], tuple[dict[str, Array], dict[str, PyTree]]
+    ]
     select_action: Callable[
         [dict[str, Array], dict[str, Array], dict[str, PyTree]],
         tuple[dict[str, Selection], dict[str, PyTree]],
@@ -97,21 +101,21 @@ class LossOutput(NamedTuple):
     """
 
     loss: Array
-    metrics: dict[str, Array]
+    metrics: Mapping[str, Array]
     priorities: Array | None = None
-    per_agent: dict[str, Array] | None = None
+    per_agent: Mapping[str, Array] | None = None
 
 
 class Unrolled(NamedTuple):
     """The acting network over a batch ``[B, T]``.
 
-    Memory starts from the batch's ``memory`` field where there is one, else from its initial value, and is
-    reset wherever the batch's ``start`` is true.
+    Memory starts from the batch's ``memory`` field where there is one, else from its initial value,
+    and is reset wherever the batch's ``start`` is true.
 
     Attributes:
         scores: per group ``[B, T, N, ...]``.
-        next_scores: a call that gives the same on ``next_observation``, the true outcome of each step, each
-            with the memory that followed the step. Computed only when called.
+        next_scores: a call that gives the same on ``next_observation``, the true outcome of each
+            step, each with the memory that followed the step. Computed only when called.
     """
 
     scores: dict[str, Array]

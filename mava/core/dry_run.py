@@ -16,10 +16,13 @@ if TYPE_CHECKING:
 
 
 def batch_shapes(program: Program) -> dict[str, PyTree]:
-    """Shapes of a sampled batch: what ``record`` made, under ``[B, T]``, and ``probability [B]``."""
+    """Shapes of a sampled batch: what ``record`` made, under ``[B, T]``, and ``probability
+    [B]``."""
     plan = program.plan
     leading = (plan.batch_size, plan.sequence_length)
-    batch = jax.tree.map(lambda x: jax.ShapeDtypeStruct((*leading, *x.shape), x.dtype), program.item)
+    batch = jax.tree.map(
+        lambda x: jax.ShapeDtypeStruct((*leading, *x.shape), x.dtype), program.item
+    )
     return {**batch, "probability": jax.ShapeDtypeStruct((plan.batch_size,), jnp.float32)}
 
 
@@ -35,7 +38,8 @@ def dry_run(program: Program) -> None:
     for name, metric in metrics.items():
         if metric.shape != () and "/by_agent/" not in name:
             raise WiringError(
-                f"metric {name!r} has shape {list(metric.shape)}; a metric is a scalar, so reduce it"
+                f"metric {name!r} has shape {list(metric.shape)}; a metric is a scalar, so reduce "
+                "it"
             )
     prioritised = program.plan.sampling is Sampling.PRIORITISED
     expected = (program.plan.batch_size,)
@@ -52,7 +56,7 @@ def _check_act(program: Program, learner: PyTree, key: PyTree) -> None:
     timestep, clock = program.spec.zero_timestep(), jnp.zeros((), jnp.int32)
     for explore in (True, False):
         actions, _, after = jax.eval_shape(
-            lambda l, m, t, c, k, e=explore: program.act(program.publish(l), m, t, c, k, e),
+            lambda state, m, t, c, k, e=explore: program.act(program.publish(state), m, t, c, k, e),
             learner,
             memory,
             timestep,
@@ -72,7 +76,8 @@ def _check_act(program: Program, learner: PyTree, key: PyTree) -> None:
 
 
 def _check_same(what: str, state: str, before: PyTree, after: PyTree) -> None:
-    if jax.tree.structure(before) != jax.tree.structure(after):
+    old_structure, new_structure = str(jax.tree.structure(before)), str(jax.tree.structure(after))
+    if old_structure != new_structure:
         raise WiringError(
             f"{what} changed the structure of {state} from {jax.tree.structure(before)} to "
             f"{jax.tree.structure(after)}"

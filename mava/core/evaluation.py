@@ -32,7 +32,8 @@ class Episodes(NamedTuple):
     """Whole episodes, each counted once.
 
     Attributes:
-        agent_returns: per group, float64 ``[episodes, N]``; the undiscounted sum of each agent's own rewards.
+        agent_returns: per group, float64 ``[episodes, N]``; the undiscounted sum of each agent's
+            own rewards.
         lengths: int ``[episodes]``, in environment steps.
         metrics: the environment's own scalars at the end of each episode, ``[episodes]`` by name.
     """
@@ -44,7 +45,8 @@ class Episodes(NamedTuple):
     @property
     def returns(self) -> np.ndarray:
         """Float64 ``[episodes]``: the mean over all agents of their returns."""
-        return np.concatenate(list(self.agent_returns.values()), axis=-1).mean(-1)
+        joined = np.concatenate(list(self.agent_returns.values()), axis=-1)
+        return np.asarray(joined.mean(-1))
 
 
 class EpisodeRunner(Protocol):

@@ -12,7 +12,8 @@ Params = dict[str, PyTree]
 
 
 class Variables(NamedTuple):
-    """All that acting needs: the acting network's parameters, and statistics of components by name."""
+    """All that acting needs: the acting network's parameters, and statistics of components by
+    name."""
 
     params: Params
     components: dict[str, PyTree]

@@ -1,4 +1,5 @@
-"""The learn stage: composes batch preparation, losses, optimisers and targets into one pure function."""
+"""The learn stage: composes batch preparation, losses, optimisers and targets into one pure
+function."""
 
 from __future__ import annotations
 
@@ -59,7 +60,8 @@ class Learning:
             params=params,
             target_params=jax.tree.map(jnp.copy, self._of_targets(params)),
             optimiser={
-                name: optimiser.init(_pick(params, sets)) for name, optimiser, sets in self.optimisers
+                name: optimiser.init(_pick(params, sets))
+                for name, optimiser, sets in self.optimisers
             },
             components={p.name: call(p, "init_state", self.spec) for p in self.preparers},
             updates=jnp.zeros((), jnp.int32),
@@ -111,7 +113,9 @@ class Learning:
 
             trained = _pick(learner.params, loss.trains)
             if is_plain():
-                of_trained(trained)  # a breakpoint stops here first, before values are traced for gradients
+                of_trained(
+                    trained
+                )  # a breakpoint stops here first, before values are traced for gradients
             (value, output), found = jax.value_and_grad(of_trained, has_aux=True)(trained)
             gradients.update(found)
             metrics[f"{loss.name}/loss"] = value
@@ -131,7 +135,7 @@ class Learning:
         for name, optimiser, sets in self.optimisers:
             old = _pick(params, sets)
             changes, states[name] = optimiser.update(_pick(gradients, sets), states[name], old)
-            params.update(optax.apply_updates(old, changes))  # type: ignore[arg-type]
+            params.update(optax.apply_updates(old, changes))
         updates = learner.updates + 1
         targets = learner.target_params
         if self.targets is not None:
@@ -150,7 +154,8 @@ class Learning:
         def value(params: Params, batch: Batch) -> dict[str, Array]:
             if self.critic is None:
                 raise WiringError(
-                    f"{component.name} calls context.value(), but no component implements Value.value(); "
+                    f"{component.name} calls context.value(), but no component implements "
+                    "Value.value(); "
                     f"add a critic"
                 )
             inner = self._context(self.critic, learner, key, all_mean)
@@ -160,7 +165,8 @@ class Learning:
         def mix(params: Params, values: dict[str, Array], state: Array | None) -> Array:
             if self.mixer is None:
                 raise WiringError(
-                    f"{component.name} calls context.mix(), but no component implements Mix.mix(); add a mixer"
+                    f"{component.name} calls context.mix(), but no component implements "
+                    "Mix.mix(); add a mixer"
                 )
             return call(self.mixer, "mix", params, values, state)  # type: ignore[no-any-return]
 
@@ -200,14 +206,20 @@ class Learning:
             for group in self.spec.groups:
                 context = GroupContext(group, components.get(scorer.name, ()))
                 found[group.name] = _score_each(
-                    scorer, params, following[group.name], batch["start"], memories[group.name], context
+                    scorer,
+                    params,
+                    following[group.name],
+                    batch["start"],
+                    memories[group.name],
+                    context,
                 )
             return found
 
         return Unrolled(scores, next_scores)
 
     def _first_memory(self, batch: Batch, group: str) -> PyTree:
-        """The memory before the first step ``[B, ...]``: as recorded, else as at an episode's start."""
+        """The memory before the first step ``[B, ...]``: as recorded, else as at an episode's
+        start."""
         if "memory" in batch:
             return jax.tree.map(lambda x: x[:, 0], batch["memory"]["score"][group])
         size = batch["start"].shape[0]

@@ -1,9 +1,10 @@
 """Every hook of a system, in the order in which they run. Read this file first.
 
-Pure hooks are verbs that return a value, so they run the same in a Python loop, in one compiled program and
-in distributed nodes. Act hooks are written for one environment and never see a batch axis; learn hooks
-see a batch ``[B, T, ...]``. Where a hook is called once per group its arrays start with ``[N]``; where it sees
-all groups its arrays are dictionaries by group. ``mava.types`` has the axis legend.
+Pure hooks are verbs that return a value, so they run the same in a Python loop, in one compiled
+program and in distributed nodes. Act hooks are written for one environment and never see a batch
+axis; learn hooks see a batch ``[B, T, ...]``. Where a hook is called once per group its arrays
+start with ``[N]``; where it sees all groups its arrays are dictionaries by group. ``mava.types``
+has the axis legend.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from mava.core.plans import BufferPlan
 from mava.functional.loops import scan_with_reset, vmap
 from mava.types import Array, ArraySpec, EnvironmentSpec, GroupSpec, PyTree, TimeStep
 
-# ------------------------------------------------------------------------------------------------- init
+# -------------------------------------------------------------------------------------------- init
 
 
 class InitParams(Hook, arity=Arity.KEYED, stage="init"):
@@ -45,16 +46,16 @@ class InitParams(Hook, arity=Arity.KEYED, stage="init"):
 
     @abc.abstractmethod
     def init_params(self, key: jax.Array, spec: EnvironmentSpec) -> dict[str, PyTree]:
-        """Makes the parameters, by name. ``spec`` describes observations as the networks see them, after
-        every ``transform_observation``."""
+        """Makes the parameters, by name. ``spec`` describes observations as the networks see them,
+        after every ``transform_observation``."""
 
 
-# -------------------------------------------------------------------------------------------------- act
+# --------------------------------------------------------------------------------------------- act
 
 
 class TransformObservation(Hook, arity=Arity.CHAIN, stage="act"):
-    """Changes observations on their way into every network, while acting and while learning. What is
-    stored is the observation before it."""
+    """Changes observations on their way into every network, while acting and while learning. What
+    is stored is the observation before it."""
 
     def transformed(self, group: GroupSpec) -> ArraySpec:
         """The specification of what comes out; what goes in is ``group.observation``."""
@@ -62,36 +63,43 @@ class TransformObservation(Hook, arity=Arity.CHAIN, stage="act"):
 
     @abc.abstractmethod
     def transform_observation(self, observation: Array, context: GroupContext) -> Array:
-        """Once per group: ``[..., N, *observation.shape]`` -> ``[..., N, *transformed.shape]``, any leading
-        axes."""
+        """Once per group: ``[..., N, *observation.shape]`` -> ``[..., N, *transformed.shape]``, any
+        leading axes."""
 
 
 class Score(Hook, arity=Arity.ONE, stage="act"):
     """The network that acts: Q-values, logits or the parameters of a distribution."""
 
     def init_memory(self, group: GroupSpec) -> PyTree:
-        """Memory at the start of an episode, for one environment; ``()`` for a feed-forward network."""
+        """Memory at the start of an episode, for one environment; ``()`` for a feed-forward
+        network."""
         return ()
 
     @abc.abstractmethod
     def score(
         self, params: Params, observation: Array, memory: PyTree, context: GroupContext
     ) -> tuple[Array, PyTree]:
-        """Once per group and step: ``[N, *O]`` and the memory -> scores ``[N, ...]`` and the memory after it.
-        ``params`` holds every set by name."""
+        """Once per group and step: ``[N, *O]`` and the memory -> scores ``[N, ...]`` and the memory
+        after it. ``params`` holds every set by name."""
 
     def unroll(
-        self, params: Params, observation: Array, start: Array, memory: PyTree, context: GroupContext
+        self,
+        params: Params,
+        observation: Array,
+        start: Array,
+        memory: PyTree,
+        context: GroupContext,
     ) -> tuple[Array, PyTree]:
-        """``score`` over sequences: ``[B, T, N, *O]``, flags of first steps ``[B, T]``, memory ``[B, ...]`` ->
-        scores ``[B, T, N, ...]`` and the memory after every step ``[B, T, ...]``. Override it for speed."""
+        """``score`` over sequences: ``[B, T, N, *O]``, flags of first steps ``[B, T]``, memory
+        ``[B, ...]`` -> scores ``[B, T, N, ...]`` and the memory after every step ``[B, T, ...]``.
+        Override it for speed."""
         initial = self.init_memory(context.group)
 
         def step(carry: PyTree, x: Array) -> tuple[PyTree, tuple[Array, PyTree]]:
             scores, after = self.score(params, x, carry, context)
             return after, (scores, after)
 
-        def one(observation: Array, start: Array, memory: PyTree) -> tuple[Array, PyTree]:
+        def one(observation: Array, start: Array, memory: PyTree) -> PyTree:
             return scan_with_reset(step, memory, initial, observation, start)
 
         scores, memories = vmap(one)(observation, start, memory)
@@ -109,9 +117,10 @@ class SelectAction(Hook, arity=Arity.ONE, stage="act"):
     def select_action(
         self, scores: Array, legal_actions: Array, memory: PyTree, context: ActContext
     ) -> tuple[Selection, PyTree]:
-        """Once per group: scores ``[N, ...]`` and bool ``[N, A]`` -> actions ``[N, *actions.array.shape]``,
-        extras to record, and the memory. Without ``context.explore`` the choice is greedy and draws nothing.
-        An agent with no legal action gets action 0, the defined no-op."""
+        """Once per group: scores ``[N, ...]`` and bool ``[N, A]`` -> actions ``[N,
+        *actions.array.shape]``, extras to record, and the memory. Without ``context.explore`` the
+        choice is greedy and draws nothing. An agent with no legal action gets action 0, the defined
+        no-op."""
 
 
 class Act(Hook, arity=Arity.ONE, stage="act"):
@@ -124,8 +133,8 @@ class Act(Hook, arity=Arity.ONE, stage="act"):
     def act(
         self, hooks: ActHooks, timestep: TimeStep, memory: dict[str, PyTree]
     ) -> tuple[dict[str, Selection], dict[str, PyTree]]:
-        """One environment's timestep -> a selection per group. ``memory`` is by hook, then by group, and has
-        been reset where the timestep starts an episode."""
+        """One environment's timestep -> a selection per group. ``memory`` is by hook, then by
+        group, and has been reset where the timestep starts an episode."""
 
 
 class Record(Hook, arity=Arity.MERGE, stage="act"):
@@ -133,10 +142,11 @@ class Record(Hook, arity=Arity.MERGE, stage="act"):
 
     @abc.abstractmethod
     def record(self, transition: Transition) -> dict[str, PyTree]:
-        """One transition of one environment -> batch fields by name, each an array or a dict by group."""
+        """One transition of one environment -> batch fields by name, each an array or a dict by
+        group."""
 
 
-# ------------------------------------------------------------------------------------------------ store
+# ------------------------------------------------------------------------------------------- store
 
 
 class Plan(Hook, arity=Arity.ONE, stage="store"):
@@ -146,7 +156,7 @@ class Plan(Hook, arity=Arity.ONE, stage="store"):
     def plan(self) -> BufferPlan: ...
 
 
-# ------------------------------------------------------------------------------------------------ learn
+# ------------------------------------------------------------------------------------------- learn
 
 
 class PrepareBatch(Hook, arity=Arity.CHAIN, stage="learn"):
@@ -156,7 +166,8 @@ class PrepareBatch(Hook, arity=Arity.CHAIN, stage="learn"):
     provides: ClassVar[frozenset[str]] = frozenset()
 
     def init_state(self, spec: EnvironmentSpec) -> PyTree:
-        """Statistics kept beside the parameters and published with them; ``()`` where there are none."""
+        """Statistics kept beside the parameters and published with them; ``()`` where there are
+        none."""
         return ()
 
     @abc.abstractmethod
@@ -171,7 +182,8 @@ class Value(Hook, arity=Arity.OPTIONAL, stage="learn"):
 
     @abc.abstractmethod
     def value(self, params: Params, batch: Batch, context: LearnContext) -> dict[str, Array]:
-        """Values per group, ``[B, T, N]``, of the batch's observations (and actions and global state)."""
+        """Values per group, ``[B, T, N]``, of the batch's observations (and actions and global
+        state)."""
 
 
 class Mix(Hook, arity=Arity.OPTIONAL, stage="learn"):
@@ -190,12 +202,13 @@ class Loss(Hook, arity=Arity.KEYED, stage="learn"):
 
     @abc.abstractmethod
     def loss(self, params: Params, batch: Batch, context: LearnContext) -> LossOutput:
-        """The scalar to descend, metrics, and new priorities ``[B]`` where the buffer uses them. It is
-        differentiated by the sets named in ``trains`` alone."""
+        """The scalar to descend, metrics, and new priorities ``[B]`` where the buffer uses them. It
+        is differentiated by the sets named in ``trains`` alone."""
 
 
 class Optimise(Hook, arity=Arity.KEYED, stage="learn"):
-    """An optimiser, keyed by the sets of parameters that it updates (all trained ones, if ``None``)."""
+    """An optimiser, keyed by the sets of parameters that it updates (all trained ones, if
+    ``None``)."""
 
     optimises: tuple[str, ...] | None
 
@@ -218,14 +231,17 @@ class Measure(Hook, arity=Arity.MERGE, stage="learn"):
     """Reads gradients and batch, and returns metrics; it cannot change training."""
 
     @abc.abstractmethod
-    def measure(self, gradients: Params, batch: Batch, context: LearnContext) -> dict[str, Array]: ...
+    def measure(
+        self, gradients: Params, batch: Batch, context: LearnContext
+    ) -> dict[str, Array]: ...
 
 
 class Update(Hook, arity=Arity.ONE, stage="learn"):
     """The trainer: one gradient step, or several epochs over minibatches."""
 
     update_every: int | None
-    """Environment steps between rounds of updates; ``None`` for an on-policy buffer: whenever it is full."""
+    """Environment steps between rounds of updates; ``None`` for an on-policy buffer: whenever it is
+    full."""
     updates: int
     """Trainer steps in a round, each on a batch of its own."""
 
@@ -233,10 +249,11 @@ class Update(Hook, arity=Arity.ONE, stage="learn"):
     def update(
         self, learner: LearnerState, batch: Batch, hooks: LearnHooks
     ) -> tuple[LearnerState, dict[str, Array], Array | None]:
-        """One trainer step on a sampled batch: the new state, metrics, and priorities ``[B]`` or ``None``."""
+        """One trainer step on a sampled batch: the new state, metrics, and priorities ``[B]`` or
+        ``None``."""
 
 
-# --------------------------------------------------------------------------------------------- evaluate
+# ---------------------------------------------------------------------------------------- evaluate
 
 
 class Evaluate(Hook, arity=Arity.OPTIONAL, stage="evaluate"):
@@ -249,7 +266,7 @@ class Evaluate(Hook, arity=Arity.OPTIONAL, stage="evaluate"):
     def evaluate(self, act: ActFunction, environment: EpisodeRunner, seed: int) -> Evaluation: ...
 
 
-# ---------------------------------------------------------------------------------------------- observe
+# ----------------------------------------------------------------------------------------- observe
 
 
 class Observe(Hook, arity=Arity.OBSERVE, stage="observe"):

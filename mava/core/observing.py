@@ -18,7 +18,8 @@ from mava.types import EnvironmentSpec
 class Run:
     """The facts of a run that never change.
 
-    ``first_step`` is where this process began: 0, or the step of the checkpoint that it resumed from.
+    ``first_step`` is where this process began: 0, or the step of the checkpoint that it resumed
+    from.
     """
 
     system: str
@@ -41,7 +42,8 @@ class Progress:
         episodes: training episodes ended.
         total_steps: what was asked for.
         wall_seconds: since the start of this process's run.
-        mean_return: of the training episodes that ended since the last report; ``None`` when none did.
+        mean_return: of the training episodes that ended since the last report; ``None`` when none
+            did.
         evaluation: the latest one.
     """
 
@@ -67,7 +69,9 @@ class Observer:
         for name, function in vars(cls).items():
             if name.startswith("on_") and inspect.isfunction(function) and name not in known:
                 close = difflib.get_close_matches(name, known, n=1, cutoff=0.0)
-                raise WiringError(f"{cls.__name__}.{name}() is never called; did you mean {close[0]}()?")
+                raise WiringError(
+                    f"{cls.__name__}.{name}() is never called; did you mean {close[0]}()?"
+                )
 
     def on_message(self, text: str) -> None:
         """A sentence about what the run is doing now: compiling, restoring, stopping."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+from typing import NamedTuple
 
 from mava.errors import ConfigurationError
 
@@ -19,7 +20,8 @@ class Sampling(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class BufferPlan:
-    """A buffer. An item is a sequence of ``sequence_length`` consecutive transitions of one environment.
+    """A buffer. An item is a sequence of ``sequence_length`` consecutive transitions of one
+    environment.
 
     Attributes:
         sampling: how items are chosen.
@@ -45,34 +47,86 @@ class BufferPlan:
     def __post_init__(self) -> None:
         for field in ("capacity", "min_size", "batch_size", "sequence_length", "period"):
             if getattr(self, field) < 1:
-                raise ConfigurationError(f"the buffer's {field} is {getattr(self, field)}; it must be at least 1")
+                raise ConfigurationError(
+                    f"the buffer's {field} is {getattr(self, field)}; it must be at least 1"
+                )
         if self.min_size > self.capacity:
             raise ConfigurationError(
-                f"the buffer's min_size ({self.min_size}) is above its capacity ({self.capacity}), so training "
+                f"the buffer's min_size ({self.min_size}) is above its capacity "
+                f"({self.capacity}), so training "
                 f"would never begin; lower min_size or raise capacity"
             )
-        items = self.batch_size * (self.sequence_length if self.sampling is Sampling.ON_POLICY else 1)
+        items = self.batch_size * (
+            self.sequence_length if self.sampling is Sampling.ON_POLICY else 1
+        )
         if items > self.capacity:
             raise ConfigurationError(
-                f"a batch ({self.batch_size} x {self.sequence_length}) is larger than the buffer's capacity "
+                f"a batch ({self.batch_size} x {self.sequence_length}) is larger than the "
+                "buffer's capacity "
                 f"({self.capacity} transitions); lower batch_size or raise capacity"
+            )
+        if self.sampling is Sampling.ON_POLICY and items != self.capacity:
+            raise ConfigurationError(
+                f"an on-policy buffer holds one batch, but its capacity is {self.capacity} and its "
+                f"batch {self.batch_size} x {self.sequence_length}; make them equal"
             )
         if self.sequence_length > self.capacity:
             raise ConfigurationError(
-                f"one sequence ({self.sequence_length} transitions) does not fit the buffer's capacity "
+                f"one sequence ({self.sequence_length} transitions) does not fit the buffer's "
+                "capacity "
                 f"({self.capacity}); raise capacity"
             )
         if not 0.0 <= self.priority_exponent <= 1.0:
-            raise ConfigurationError(f"priority_exponent is {self.priority_exponent}; it must lie in [0, 1]")
+            raise ConfigurationError(
+                f"priority_exponent is {self.priority_exponent}; it must lie in [0, 1]"
+            )
 
 
-def updates_due(steps: int, min_size: int, every: int, updates: int) -> int:
-    """Trainer steps that should have run after ``steps`` environment steps.
+class Rounds(NamedTuple):
+    """When trainer steps run: a pure function of the environment steps made.
 
-    The first round follows environment step ``min_size``, then one every ``every`` steps; a round is
-    ``updates`` trainer steps. The count does not depend on how many environments made the steps.
-
-    >>> [updates_due(s, min_size=10, every=4, updates=2) for s in (9, 10, 13, 14, 18)]
-    [0, 2, 2, 4, 6]
+    Attributes:
+        first: environment steps before the first round.
+        every: environment steps between rounds.
+        updates: trainer steps in a round.
     """
-    return 0 if steps < min_size else updates * ((steps - min_size) // every + 1)
+
+    first: int
+    every: int
+    updates: int
+
+    def due(self, steps: int) -> int:
+        """Trainer steps that should have run after ``steps`` environment steps. The count does not
+        depend on how many environments made the steps.
+
+        >>> rounds = Rounds(first=10, every=4, updates=2)
+        >>> [rounds.due(steps) for steps in (9, 10, 13, 14, 18)]
+        [0, 2, 2, 4, 6]
+        """
+        if steps < self.first:
+            return 0
+        return self.updates * ((steps - self.first) // self.every + 1)
+
+
+def rounds_of(plan: BufferPlan, update_every: int | None, updates: int) -> Rounds:
+    """The rounds of a trainer over a buffer: an on-policy one trains whenever it is full, another
+    from ``min_size`` on, every ``update_every`` steps.
+
+    Raises:
+        ConfigurationError: a period that does not go with the buffer, or fewer than 1 update.
+    """
+    if updates < 1:
+        raise ConfigurationError(f"the trainer's updates is {updates}; it must be at least 1")
+    if plan.sampling is Sampling.ON_POLICY:
+        if update_every is not None:
+            raise ConfigurationError(
+                f"the trainer's update_every is {update_every}, but an on-policy buffer decides "
+                "when to train: whenever it is full; set update_every to None"
+            )
+        return Rounds(plan.capacity, plan.capacity, updates)
+    if update_every is None or update_every < 1:
+        raise ConfigurationError(
+            f"the trainer's update_every is {update_every}; give the environment steps between "
+            f"rounds of updates, at least 1"
+        )
+    return Rounds(plan.min_size, update_every, updates)

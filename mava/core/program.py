@@ -16,10 +16,9 @@ from mava.core.calling import call
 from mava.core.component import Component
 from mava.core.contexts import Transition
 from mava.core.dry_run import dry_run
-from mava.core.keys import address
 from mava.core.learner import LearnerState, Variables
 from mava.core.learning import Learning
-from mava.core.plans import BufferPlan
+from mava.core.plans import BufferPlan, Rounds, rounds_of
 from mava.errors import WiringError
 from mava.types import Array, EnvironmentSpec, PyTree, TimeStep
 
@@ -29,7 +28,8 @@ class Act(Protocol):
 
     Args:
         variables: what the trainer published.
-        memory: from ``init_memory`` or the last call; reset here where the timestep starts an episode.
+        memory: from ``init_memory`` or the last call; reset here where the timestep starts an
+            episode.
         timestep: without leading axes.
         clock: int32 ``[]``, the index of this transition over the whole run.
         key: the run's key for acting; the clock and the component's name are folded in here.
@@ -63,10 +63,11 @@ class Program:
         publish: the trainer's state -> what acting needs.
         act: see ``Act``.
         record: transition of one environment -> batch fields.
-        learn: learner, batch ``[B, T, ...]``, key (, all_mean) -> learner, metrics, priorities or ``None``.
+        learn: learner, batch ``[B, T, ...]``, key (, all_mean) -> learner, metrics, priorities or
+            ``None``.
         item: shapes and dtypes of what ``record`` returns.
         plan: the buffer.
-        update_every, updates: trainer steps per environment steps; see ``Update``.
+        rounds: when trainer steps run.
         num_environments: environments stepped together.
         evaluator, observers, stops: host-side components.
     """
@@ -82,8 +83,7 @@ class Program:
     learn: Callable[..., tuple[LearnerState, dict[str, Array], Array | None]]
     item: dict[str, PyTree]
     plan: BufferPlan
-    update_every: int | None
-    updates: int
+    rounds: Rounds
     num_environments: int
     evaluator: lc.Evaluate | None
     observers: tuple[lc.Observe, ...]
@@ -103,9 +103,13 @@ def build_program(name: str, components: Sequence[Component], spec: EnvironmentS
     wiring.check_params(components, owners)
     learning = Learning(components, acting)
     trainer = wiring.one(components, lc.Update)
+    plan = wiring.one(components, lc.Plan).plan()
     executor = wiring.one(components, lc.Act)
     if executor.num_environments < 1:
-        raise WiringError(f"{executor.name}.num_environments is {executor.num_environments}; it must be at least 1")
+        raise WiringError(
+            f"{executor.name}.num_environments is {executor.num_environments}; it must be at "
+            "least 1"
+        )
     acting_sets = {n for n, owner in owners.items() if owner == acting.scorer.name}
 
     def publish(learner: LearnerState) -> Variables:
@@ -125,9 +129,8 @@ def build_program(name: str, components: Sequence[Component], spec: EnvironmentS
         record=acting.record,
         learn=learning.learn,
         item=item,
-        plan=wiring.one(components, lc.Plan).plan(),
-        update_every=trainer.update_every,
-        updates=trainer.updates,
+        plan=plan,
+        rounds=rounds_of(plan, trainer.update_every, trainer.updates),
         num_environments=executor.num_environments,
         evaluator=wiring.optional(components, lc.Evaluate),
         observers=tuple(wiring.find(components, lc.Observe)),
@@ -150,7 +153,8 @@ def _item_shapes(
         actions, extras, _ = acting.act(variables, memory, timestep, clock, key)
         return acting.record(Transition(timestep, actions, extras, memory, timestep))
 
-    return jax.eval_shape(first_transition)
+    item: dict[str, PyTree] = jax.eval_shape(first_transition)
+    return item
 
 
 def _owners(components: Sequence[Component], spec: EnvironmentSpec) -> dict[str, str]:
@@ -160,7 +164,8 @@ def _owners(components: Sequence[Component], spec: EnvironmentSpec) -> dict[str,
         for name in made:
             if name in owners:
                 raise WiringError(
-                    f"parameters {name!r} are made by both {owners[name]} and {component.name}; rename one"
+                    f"parameters {name!r} are made by both {owners[name]} and {component.name}; "
+                    "rename one"
                 )
             owners[name] = component.name
     return owners

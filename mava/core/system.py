@@ -1,4 +1,5 @@
-"""A system: components in order, made for an environment. A value: compared, printed, changed by copying."""
+"""A system: components in order, made for an environment. A value: compared, printed, changed by
+copying."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ class EnvironmentFactory(Protocol):
     @property
     def name(self) -> str: ...
 
-    def build(self) -> Any: ...
+    def build(self) -> Any:
+        """A new environment, of ``mava.environments.base``."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,7 +75,8 @@ class System:
 
     def with_(self, *components: Component) -> System:
         """Puts components in. Each replaces, where it stands, the one of its name, or the one that
-        holds the same place: the same hook where only one may implement it, or the same parameters to
+        holds the same place: the same hook where only one may implement it, or the same parameters
+            to
         train. Otherwise it is appended."""
         ordered = list(self.components)
         for new in components:
@@ -96,7 +99,8 @@ class System:
             if not any(_matches(c, key) for c in self.components):
                 asked = key if isinstance(key, str) else key.__name__
                 raise ConfigurationError(
-                    f"{self.name} has no component {asked!r}{nearest(asked, [c.name for c in self.components])}"
+                    f"{self.name} has no component "
+                    f"{asked!r}{nearest(asked, [c.name for c in self.components])}"
                 )
         kept = tuple(c for c in self.components if not any(_matches(c, key) for key in keys))
         return dataclasses.replace(self, components=kept)
@@ -111,7 +115,9 @@ class System:
         known = [f.name for f in dataclasses.fields(old)]  # type: ignore[arg-type]
         for field in fields:
             if field not in known:
-                raise ConfigurationError(f"{old.name} has no field {field!r}{nearest(field, known)}")
+                raise ConfigurationError(
+                    f"{old.name} has no field {field!r}{nearest(field, known)}"
+                )
         new = dataclasses.replace(old, **fields)  # type: ignore[type-var]
         changed = tuple(new if c is old else c for c in self.components)
         return dataclasses.replace(self, components=changed)
@@ -125,7 +131,9 @@ class System:
         path, equals, text = setting.partition("=")
         component, dot, field = path.strip().partition(".")
         if not (equals and dot and component and field):
-            raise ConfigurationError(f"setting {setting!r} is not of the form component.field=value")
+            raise ConfigurationError(
+                f"setting {setting!r} is not of the form component.field=value"
+            )
         try:
             value = ast.literal_eval(text.strip())
         except (ValueError, SyntaxError):
@@ -150,6 +158,16 @@ class System:
         lines.append("  components")
         lines.extend(f"    {component!r}" for component in self.components)
         return "\n".join(lines)
+
+
+def num_environments_of(system: System) -> int:
+    """Environments that the system steps together, read before it is built.
+
+    Raises:
+        WiringError: the system's components do not fit together.
+    """
+    wiring.check(system.components)
+    return wiring.one(system.components, lc.Act).num_environments
 
 
 def build(system: System, spec: EnvironmentSpec | None = None) -> Program:

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 from mava.core import lifecycle as lc
 from mava.core.component import HOOKS, Arity, Component, Hook, hooks_of
-from mava.core.plans import BufferPlan, Sampling
 from mava.errors import WiringError, nearest
 
 AnyHook = TypeVar("AnyHook", bound=Hook)
@@ -33,7 +32,6 @@ def check(components: Sequence[Component]) -> None:
     for hook in HOOKS.values():
         _check_arity(components, hook)
     _check_after(components)
-    _check_plan(one(components, lc.Plan).plan(), one(components, lc.Update))
 
 
 def one(components: Iterable[Component], hook: type[AnyHook]) -> AnyHook:
@@ -58,7 +56,8 @@ def check_component(component: Any) -> None:
     params = vars(kind).get("__dataclass_params__")
     if params is None or not params.frozen:
         raise WiringError(
-            f"{kind.__name__} is not a frozen dataclass; write @dataclasses.dataclass(frozen=True) above it"
+            f"{kind.__name__} is not a frozen dataclass; write "
+            "@dataclasses.dataclass(frozen=True) above it"
         )
     if not hooks_of(component):
         raise WiringError(f"{component.name} implements no hook, so it would never run")
@@ -66,7 +65,9 @@ def check_component(component: Any) -> None:
         hash(component)
     except TypeError as error:
         fields = [
-            f.name for f in dataclasses.fields(kind) if not _hashable(getattr(component, f.name))
+            f.name
+            for f in dataclasses.fields(kind)  # type: ignore[arg-type]
+            if not _hashable(getattr(component, f.name))
         ]
         raise WiringError(
             f"{component.name} has unhashable fields {fields}; use tuples and frozen values"
@@ -116,22 +117,6 @@ def _check_after(components: Sequence[Component]) -> None:
                     )
 
 
-def _check_plan(plan: BufferPlan, trainer: lc.Update) -> None:
-    on_policy = plan.sampling is Sampling.ON_POLICY
-    if on_policy and trainer.update_every is not None:
-        raise WiringError(
-            f"{trainer.name}.update_every is {trainer.update_every}, but the on-policy buffer decides "
-            f"when to train: whenever it is full; set update_every to None"
-        )
-    if not on_policy and (trainer.update_every is None or trainer.update_every < 1):
-        raise WiringError(
-            f"{trainer.name}.update_every is {trainer.update_every}; give the environment steps between "
-            f"rounds of updates, at least 1"
-        )
-    if trainer.updates < 1:
-        raise WiringError(f"{trainer.name}.updates is {trainer.updates}; it must be at least 1")
-
-
 def check_params(components: Sequence[Component], owners: dict[str, str]) -> None:
     """Checks who trains and who optimises what; ``owners`` is the owning component by set name."""
     losses, optimisers = find(components, lc.Loss), find(components, lc.Optimise)
@@ -140,10 +125,7 @@ def check_params(components: Sequence[Component], owners: dict[str, str]) -> Non
     trained = _keyed(((loss.name, loss.trains) for loss in losses), owners, "trained")
     everything = tuple(trained)
     optimised = _keyed(
-        (
-            (o.name, everything if o.optimises is None else o.optimises)
-            for o in optimisers
-        ),
+        ((o.name, everything if o.optimises is None else o.optimises) for o in optimisers),
         owners,
         "optimised",
     )
@@ -157,7 +139,8 @@ def check_params(components: Sequence[Component], owners: dict[str, str]) -> Non
     for name, owner in owners.items():
         if name not in trained and getattr(by_name[owner], "trainable", True):
             raise WiringError(
-                f"{owner} owns {name!r}, but no loss trains it; add a loss with trains=({name!r},), or set "
+                f"{owner} owns {name!r}, but no loss trains it; add a loss with "
+                f"trains=({name!r},), or set "
                 f"trainable = False on {type(by_name[owner]).__name__}"
             )
     for target in find(components, lc.UpdateTargets):
@@ -165,14 +148,17 @@ def check_params(components: Sequence[Component], owners: dict[str, str]) -> Non
             _check_known(target.name, name, owners)
 
 
-def _keyed(claims: Iterable[tuple[str, Sequence[str]]], owners: dict[str, str], verb: str) -> dict[str, str]:
+def _keyed(
+    claims: Iterable[tuple[str, Sequence[str]]], owners: dict[str, str], verb: str
+) -> dict[str, str]:
     taken: dict[str, str] = {}
     for component, sets in claims:
         for name in sets:
             _check_known(component, name, owners)
             if name in taken:
                 raise WiringError(
-                    f"parameters {name!r} are {verb} by both {taken[name]} and {component}; keep one"
+                    f"parameters {name!r} are {verb} by both {taken[name]} and {component}; keep "
+                    "one"
                 )
             taken[name] = component
     return taken
@@ -180,7 +166,9 @@ def _keyed(claims: Iterable[tuple[str, Sequence[str]]], owners: dict[str, str], 
 
 def _check_known(component: str, name: str, owners: dict[str, str]) -> None:
     if name not in owners:
-        raise WiringError(f"{component} names parameters {name!r}, which no component owns{nearest(name, owners)}")
+        raise WiringError(
+            f"{component} names parameters {name!r}, which no component owns{nearest(name, owners)}"
+        )
 
 
 def check_fields(components: Sequence[Component], recorded: Iterable[str]) -> None:
@@ -196,8 +184,11 @@ def check_fields(components: Sequence[Component], recorded: Iterable[str]) -> No
             remedy = (
                 f"move {providers[0]} before it"
                 if providers
-                else f"add a component that provides it (nothing here does{nearest(field, available)})"
+                else f"add a component that provides it{nearest(field, available)}"
             )
-            raise WiringError(f"{user.name} needs batch field {field!r}, which nothing before it provides; {remedy}")
+            raise WiringError(
+                f"{user.name} needs batch field {field!r}, which nothing before it provides; "
+                f"{remedy}"
+            )
         if isinstance(user, lc.PrepareBatch):
             available |= user.provides

@@ -1,8 +1,8 @@
 """``vmap`` and ``scan`` that become Python loops when a system runs as plain Python.
 
-Inside ``plain_python()`` every iteration runs by itself on concrete arrays, so a breakpoint in the body stops
-where values can be read. (``jax.disable_jit()`` has the same effect here, but also takes the library's own
-functions apart, which is many times slower.)
+Inside ``plain_python()`` every iteration runs by itself on concrete arrays, so a breakpoint in the
+body stops where values can be read. (``jax.disable_jit()`` has the same effect here, but also takes
+the library's own functions apart, which is many times slower.)
 """
 
 from __future__ import annotations
@@ -31,13 +31,15 @@ def plain_python() -> Iterator[None]:
 
 
 def is_plain() -> bool:
-    return _PLAIN.get() or bool(jax.config.jax_disable_jit)
+    return _PLAIN.get() or bool(jax.config.jax_disable_jit)  # type: ignore[attr-defined]
 
 
 Output = TypeVar("Output")
 
 
-def vmap(fn: Callable[..., Output], in_axes: int | None | Sequence[int | None] = 0) -> Callable[..., Output]:
+def vmap(
+    fn: Callable[..., Output], in_axes: int | Sequence[int | None] | None = 0
+) -> Callable[..., Output]:
     """``jax.vmap`` over leading axes (``in_axes`` of 0 or ``None``), looped in plain Python.
 
     Raises:
@@ -87,9 +89,9 @@ def scan_with_reset(
     initial: PyTree,
     inputs: PyTree,
     start: Array,
-) -> PyTree:
-    """Scans ``step(memory, input) -> (memory, output)`` over time; where ``start[t]`` is true the memory is
-    ``initial`` before input ``t``.
+) -> Any:
+    """Scans ``step(memory, input) -> (memory, output)`` over time; where ``start[t]`` is true the
+    memory is ``initial`` before input ``t``.
 
     Args:
         memory, initial: trees of the same structure.
@@ -108,6 +110,6 @@ def scan_with_reset(
         return jax.lax.scan(body, memory, (inputs, start))[1]
     outputs, carry = [], memory
     for t in range(start.shape[0]):
-        carry, output = body(carry, (jax.tree.map(lambda x, t=t: x[t], inputs), start[t]))  # type: ignore[misc]
+        carry, output = body(carry, (jax.tree.map(lambda x, t=t: x[t], inputs), start[t]))
         outputs.append(output)
     return stack_trees(outputs)

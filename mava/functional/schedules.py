@@ -47,7 +47,8 @@ class Linear:
 
 @dataclasses.dataclass(frozen=True)
 class Exponential:
-    """Falls (or rises) by equal ratios from ``start`` at count 0 to ``end`` at count ``steps``, then ``end``.
+    """Falls (or rises) by equal ratios from ``start`` at count 0 to ``end`` at count ``steps``,
+    then ``end``.
 
     Raises:
         ConfigurationError: when ``start`` or ``end`` is not positive.
@@ -87,7 +88,8 @@ def check_range(owner: str, field: str, value: float | Schedule, low: float, hig
     """
     if isinstance(value, bool | str) or not isinstance(value, int | float | Schedule):
         raise ConfigurationError(
-            f"{owner}.{field} is {value!r}; give a number or a schedule such as Linear(1.0, 0.05, 10000)"
+            f"{owner}.{field} is {value!r}; give a number or a schedule such as Linear(1.0, 0.05, "
+            "10000)"
         )
     numbers = (
         [getattr(value, name) for name in ("value", "start", "end") if hasattr(value, name)]
@@ -96,7 +98,9 @@ def check_range(owner: str, field: str, value: float | Schedule, low: float, hig
     )
     for number in numbers:
         if not low <= number <= high:
-            raise ConfigurationError(f"{owner}.{field} has {number}; it must lie in [{low}, {high}]")
+            raise ConfigurationError(
+                f"{owner}.{field} has {number}; it must lie in [{low}, {high}]"
+            )
 
 
 def _check_steps(schedule: Linear | Exponential) -> None:

@@ -1,7 +1,7 @@
 """Temporal-difference targets and action values.
 
-Names follow the usual convention: ``q_tm1`` and ``a_tm1`` belong to the step that was taken, ``r_t``,
-``discount_t`` and ``q_t`` to its outcome. Everything is elementwise over leading axes.
+Names follow the usual convention: ``q_tm1`` and ``a_tm1`` belong to the step that was taken,
+``r_t``, ``discount_t`` and ``q_t`` to its outcome. Everything is elementwise over leading axes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ def chosen(q: Array, action: Array) -> Array:
 
 
 def masked_argmax(q: Array, legal: Array) -> Array:
-    """The best legal action, int32 ``[...]``, of values and bool mask ``[..., A]``; 0 where none is legal."""
+    """The best legal action, int32 ``[...]``, of values and bool mask ``[..., A]``; 0 where none is
+    legal."""
     chex.assert_equal_shape([q, legal])
     return jnp.argmax(jnp.where(legal, q, -jnp.inf), axis=-1).astype(jnp.int32)
 
@@ -35,8 +36,8 @@ def masked_max(q: Array, legal: Array) -> Array:
 def double_q_value(q_t_selector: Array, q_t_value: Array, legal_t: Array) -> Array:
     """Picks the action by one network and values it by another.
 
-    ``Q'(s, argmax_a Q(s, a))`` over legal actions (van Hasselt et al., 2016, equation 4); 0 where none is
-    legal.
+    ``Q'(s, argmax_a Q(s, a))`` over legal actions (van Hasselt et al., 2016, equation 4); 0 where
+    none is legal.
     """
     chex.assert_equal_shape([q_t_selector, q_t_value, legal_t])
     best = masked_argmax(q_t_selector, legal_t)
@@ -44,7 +45,8 @@ def double_q_value(q_t_selector: Array, q_t_value: Array, legal_t: Array) -> Arr
 
 
 def td_target(r_t: Array, discount_t: Array, v_t: Array) -> Array:
-    """``r + discount * v``, with no gradient. The discount is 0 after a termination, and only there."""
+    """``r + discount * v``, with no gradient. The discount is 0 after a termination, and only
+    there."""
     chex.assert_equal_shape([r_t, discount_t, v_t])
     return jax.lax.stop_gradient(r_t + discount_t * v_t)
 
@@ -66,8 +68,9 @@ class NStep(NamedTuple):
 def n_step_return(r_t: Array, termination_t: Array, ended_t: Array, discount: float) -> NStep:
     """The return of the first of n consecutive steps, cut where the episode ends (Sutton, 1988).
 
-    A terminated step ends the sum with nothing to follow; a truncated one ends it too, and the value of its
-    true next observation follows. Steps after either belong to another episode and weigh nothing.
+    A terminated step ends the sum with nothing to follow; a truncated one ends it too, and the
+    value of its true next observation follows. Steps after either belong to another episode and
+    weigh nothing.
 
     Args:
         r_t: ``[n, ...]``.
@@ -92,8 +95,8 @@ def n_step_return(r_t: Array, termination_t: Array, ended_t: Array, discount: fl
 
 
 def masked_mean(x: Array, weight: Array) -> Array:
-    """The mean of ``x`` weighted by ``weight`` of its shape; entries that weigh 0 have no influence even if
-    they are not finite; 0 where all weigh 0."""
+    """The mean of ``x`` weighted by ``weight`` of its shape; entries that weigh 0 have no influence
+    even if they are not finite; 0 where all weigh 0."""
     chex.assert_equal_shape([x, weight])
     weight = weight.astype(jnp.float32)
     total = jnp.sum(jnp.where(weight > 0, x, 0.0) * weight)

@@ -39,20 +39,23 @@ def madqn(
     learning_rate: float | Schedule = 5e-4,
     target_period: int = 200,
 ) -> System:
-    """Independent deep Q-learning (Tan, 1993; Mnih et al., 2015), with double Q-learning (van Hasselt et al.,
-    2016).
+    """Independent deep Q-learning (Tan, 1993; Mnih et al., 2015), with double Q-learning (van
+    Hasselt et al., 2016).
 
-    Every agent learns Q-values of its own observation and action from its own reward, as if the others were
-    part of the environment: ``r + discount * Q'(o', argmax_a Q(o', a))`` is the target of ``Q(o, a)``. Use
-    it as the first system to try, on discrete actions and observations that show what matters; where one team
-    reward must be divided, value decomposition does better.
+    Every agent learns Q-values of its own observation and action from its own reward, as if the
+    others were
+    part of the environment: ``r + discount * Q'(o', argmax_a Q(o', a))`` is the target of ``Q(o,
+        a)``. Use
+    it as the first system to try, on discrete actions and observations that show what matters;
+    where one team reward must be divided, value decomposition does better.
 
     Args:
-        environment: a name such as ``"mpe2/simple_spread_v3"``, or a callable that makes an environment.
+        environment: a name such as ``"mpe2/simple_spread_v3"``, or a callable that makes an
+            environment.
         num_environments: environments stepped together.
         hidden_sizes: widths of the Q-network.
-        sharing: ``"shared"`` (one network per group, agent ids appended), ``"none"``, or a mapping from agent to
-            set.
+        sharing: ``"shared"`` (one network per group, agent ids appended), ``"none"``, or a mapping
+            from agent to set.
         epsilon: of exploration, over environment steps.
         n_step: steps of reward before bootstrapping.
         discount: of one step.

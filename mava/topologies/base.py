@@ -23,7 +23,8 @@ class Report:
 
     Attributes:
         metrics: means of the training metrics over trainer steps; empty when there was none.
-        returns: of each training episode that ended, the mean over agents of their undiscounted returns.
+        returns: of each training episode that ended, the mean over agents of their undiscounted
+            returns.
         lengths: of the same episodes, in environment steps.
     """
 
@@ -74,7 +75,8 @@ class Runner(abc.ABC):
 
     @abc.abstractmethod
     def memory_estimate(self) -> dict[str, int]:
-        """Bytes that will be allocated, by purpose (``buffer``, ``parameters``), known before allocation."""
+        """Bytes that will be allocated, by purpose (``buffer``, ``parameters``), known before
+        allocation."""
 
     @abc.abstractmethod
     def start(self, say: Callable[[str], None]) -> None:
@@ -102,8 +104,8 @@ class Runner(abc.ABC):
 
     @abc.abstractmethod
     def restore(self, state: RunnerState) -> list[str]:
-        """Takes over a state saved by ``state``, after ``start``. Returns a sentence for each thing that could
-        not be restored exactly; none of them means that the run goes on bit for bit."""
+        """Takes over a state saved by ``state``, after ``start``. Returns a sentence for each thing
+        that could not be restored exactly; none of them means that the run goes on bit for bit."""
 
     @abc.abstractmethod
     def close(self) -> None: ...

@@ -16,7 +16,8 @@ from mava.types import Array, PyTree
 
 
 class Sample(NamedTuple):
-    """A batch ``[B, T, ...]``, the probability of each item ``[B]``, and what ``set_priorities`` needs."""
+    """A batch ``[B, T, ...]``, the probability of each item ``[B]``, and what ``set_priorities``
+    needs."""
 
     batch: PyTree
     probability: Array
@@ -66,14 +67,18 @@ def check_plan(plan: BufferPlan, num_environments: int) -> None:
         return
     if plan.min_size > length * num_environments:
         raise ConfigurationError(
-            f"{num_environments} environments share a buffer of {plan.capacity} transitions, which holds "
-            f"{length * num_environments} in equal rows, fewer than min_size ({plan.min_size}); raise "
+            f"{num_environments} environments share a buffer of {plan.capacity} transitions, "
+            "which holds "
+            f"{length * num_environments} in equal rows, fewer than min_size ({plan.min_size}); "
+            "raise "
             f"capacity"
         )
     if plan.sequence_length > math.ceil(plan.min_size / num_environments):
         raise ConfigurationError(
-            f"training begins at min_size ({plan.min_size}) transitions, {plan.min_size // num_environments} "
-            f"of each of {num_environments} environments, but one item needs {plan.sequence_length} in a "
+            f"training begins at min_size ({plan.min_size}) transitions, "
+            f"{plan.min_size // num_environments} "
+            f"of each of {num_environments} environments, but one item needs "
+            f"{plan.sequence_length} in a "
             f"row; raise min_size to {plan.sequence_length * num_environments}"
         )
 
@@ -116,9 +121,7 @@ def _prioritised(plan: BufferPlan, num_environments: int, length: int) -> Buffer
         drawn = buffer.sample(state, key)
         return Sample(drawn.experience, drawn.probabilities, drawn.indices)
 
-    return Buffer(
-        lambda item: buffer.init(_zeros(item)), buffer.add, sample, buffer.set_priorities
-    )
+    return Buffer(lambda item: buffer.init(_zeros(item)), buffer.add, sample, buffer.set_priorities)
 
 
 def _on_policy(plan: BufferPlan) -> Buffer:
@@ -141,7 +144,7 @@ def _zeros(item: PyTree) -> PyTree:
 
 def buffer_bytes(plan: BufferPlan, item: PyTree) -> int:
     """Bytes that the buffer will hold, from shapes alone."""
-    per_item = sum(math.prod(x.shape) * x.dtype.itemsize for x in jax.tree.leaves(item))
+    per_item = sum(int(math.prod(x.shape) * x.dtype.itemsize) for x in jax.tree.leaves(item))
     tree = 0
     if plan.sampling is Sampling.PRIORITISED:
         leaves = 2 ** math.ceil(math.log2(max(2, plan.capacity // plan.period)))

@@ -23,7 +23,8 @@ EVALUATION_STREAM = 1
 class HostEpisodes:
     """Episodes in up to ``num_environments`` environments side by side.
 
-    Episode i has a seed and keys of its own, so how many environments there are changes nothing. They run in
+    Episode i has a seed and keys of its own, so how many environments there are changes nothing.
+    They run in
     waves, one episode each: no episode is cut short, and none is counted for ending early.
     """
 
@@ -46,7 +47,12 @@ class HostEpisodes:
             for first in range(0, episodes, width)
         ]
         returns, lengths, metrics = zip(*waves, strict=True)
-        return Episodes(*(jax.tree.map(lambda *x: np.concatenate(x), *part) for part in (returns, lengths, metrics)))
+        return Episodes(
+            *(
+                jax.tree.map(lambda *x: np.concatenate(x), *part)
+                for part in (returns, lengths, metrics)
+            )
+        )
 
     def close(self) -> None:
         for environment in self._environments:
@@ -72,7 +78,9 @@ class HostEpisodes:
         with contextlib.nullcontext() if act.jit else plain_python():
             while not all(timestep.end for timestep in timesteps):
                 shown = timesteps + [timesteps[-1]] * (width - len(indices))
-                actions, memory = step(act.variables, memory, stack(shown), key, numbers, np.int32(t))
+                actions, memory = step(
+                    act.variables, memory, stack(shown), key, numbers, np.int32(t)
+                )
                 taken = {name: np.asarray(value) for name, value in actions.items()}
                 for row, environment in enumerate(environments):
                     if timesteps[row].end:

@@ -14,8 +14,8 @@ from mava.types import PyTree
 class Rollout:
     """Collects up to ``length`` vectorised transitions in arrays ``[T, E, ...]``.
 
-    A taken rollout is the taker's to keep: arrays are made anew after it, since JAX may read a numpy array
-    without copying it.
+    A taken rollout is the taker's to keep: arrays are made anew after it, since JAX may read a
+    numpy array without copying it.
     """
 
     def __init__(self, length: int) -> None:
@@ -29,7 +29,9 @@ class Rollout:
         leaves, structure = jax.tree.flatten(transition)
         if not self._leaves:
             self._structure = structure
-            self._leaves = [np.empty((self.length, *np.shape(x)), np.asarray(x).dtype) for x in leaves]
+            self._leaves = [
+                np.empty((self.length, *np.shape(x)), np.asarray(x).dtype) for x in leaves
+            ]
         for held, leaf in zip(self._leaves, leaves, strict=True):
             held[self.size] = leaf
         self.size += 1
@@ -57,4 +59,4 @@ class Rollout:
             return
         steps = len(jax.tree.leaves(held)[0])
         for t in range(steps):
-            self.append(jax.tree.map(lambda x, t=t: x[t], held))  # type: ignore[misc]
+            self.append(jax.tree.map(lambda x, t=t: x[t], held))

@@ -11,7 +11,8 @@ from mava.types import Array, EnvironmentSpec, TimeStep
 
 
 class Tally:
-    """Returns and lengths of training episodes, and means of training metrics, since the last report."""
+    """Returns and lengths of training episodes, and means of training metrics, since the last
+    report."""
 
     def __init__(self, spec: EnvironmentSpec, num_environments: int) -> None:
         self.episodes = 0
@@ -46,7 +47,9 @@ class Tally:
     def report(self) -> Report:
         """What happened since the last report."""
         names = [n for n in (self._metrics[0] if self._metrics else ()) if "/by_agent/" not in n]
-        means = {name: float(np.mean([np.asarray(m[name]) for m in self._metrics])) for name in names}
+        means = {
+            name: float(np.mean([np.asarray(m[name]) for m in self._metrics])) for name in names
+        }
         report = Report(means, tuple(self._returns), tuple(self._ended))
         self._returns, self._ended, self._metrics = [], [], []
         return report

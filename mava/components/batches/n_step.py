@@ -19,12 +19,14 @@ from mava.types import Array, PyTree
 class NStepReturn(PrepareBatch):
     """Turns items of n consecutive transitions into single transitions over n steps.
 
-    n is the length of the buffer's items (``sequence_length``); 1 gives one-step targets. The sum is cut,
-    agent by agent, where the agent or its episode ends: with nothing to follow after a termination, and
+    n is the length of the buffer's items (``sequence_length``); 1 gives one-step targets. The sum
+    is cut,
+    agent by agent, where the agent or its episode ends: with nothing to follow after a termination,
+        and
     with the true last observation to bootstrap from after a truncation.
 
-    Fields ``[B, n, ...]`` become ``[B, 1, ...]``. Provides ``discount`` ``[B, 1, N]``: what the value of
-    ``next_observation`` is multiplied with.
+    Fields ``[B, n, ...]`` become ``[B, 1, ...]``. Provides ``discount`` ``[B, 1, N]``: what the
+    value of ``next_observation`` is multiplied with.
 
     Attributes:
         discount: the discount of one step.
@@ -42,12 +44,16 @@ class NStepReturn(PrepareBatch):
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.discount <= 1.0:
-            raise ConfigurationError(f"{self.name}.discount is {self.discount}; it must lie in [0, 1]")
+            raise ConfigurationError(
+                f"{self.name}.discount is {self.discount}; it must lie in [0, 1]"
+            )
 
     def prepare_batch(
         self, batch: Batch, state: PyTree, params: Params, context: LearnContext
     ) -> tuple[Batch, PyTree]:
-        first = {name: jax.tree.map(lambda x: x[:, :1], x) for name, x in batch.items() if _has_time(x)}
+        first = {
+            name: jax.tree.map(lambda x: x[:, :1], x) for name, x in batch.items() if _has_time(x)
+        }
         result: Batch = {**batch, **first, "reward": {}, "discount": {}}
         result["next_observation"], result["next_legal_actions"] = {}, {}
         for group, reward in batch["reward"].items():

@@ -61,7 +61,8 @@ class PrioritisedReplay(Plan, PrepareBatch):
         importance_exponent: the paper's beta, a number or a schedule over trainer steps.
 
     Raises:
-        ConfigurationError: for sizes under which training could never begin, or exponents outside ``[0, 1]``.
+        ConfigurationError: for sizes under which training could never begin, or exponents outside
+            ``[0, 1]``.
     """
 
     provides: ClassVar[frozenset[str]] = frozenset({"importance_weight"})

@@ -14,7 +14,8 @@ class Evaluator(Evaluate):
     """Runs whole episodes of an act function and reports their returns and lengths.
 
     Attributes:
-        every: environment steps of training between evaluations; ``None`` for before and after training only.
+        every: environment steps of training between evaluations; ``None`` for before and after
+            training only.
         episodes: counted exactly, whatever the number of environments.
 
     Raises:
@@ -27,7 +28,8 @@ class Evaluator(Evaluate):
     def __post_init__(self) -> None:
         if self.episodes < 1 or (self.every is not None and self.every < 1):
             raise ConfigurationError(
-                f"{self.name} has every={self.every} and episodes={self.episodes}; both must be at least 1"
+                f"{self.name} has every={self.every} and episodes={self.episodes}; both must be "
+                "at least 1"
             )
 
     def evaluate(self, act: ActFunction, environment: EpisodeRunner, seed: int) -> Evaluation:

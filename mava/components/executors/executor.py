@@ -11,8 +11,8 @@ from mava.types import PyTree, TimeStep
 
 @dataclasses.dataclass(frozen=True)
 class Executor(Act):
-    """Transforms observations, scores actions and selects; feed-forward and recurrent alike, since memory
-    travels with the network.
+    """Transforms observations, scores actions and selects; feed-forward and recurrent alike, since
+    memory travels with the network.
 
     Attributes:
         num_environments: environments stepped together.
@@ -32,9 +32,9 @@ class Executor(Act):
 class RecordTransition(Record):
     """Stores what value learning needs of a transition, observations as the environment gave them.
 
-    Fields (``[N, ...]`` per group unless said): ``observation``, ``action``, ``reward``, ``termination``,
-    ``alive`` (the agent acted), ``next_observation`` and ``next_legal_actions`` of the true outcome, and
-    bool ``[]`` ``start`` and ``end`` of the episode.
+    Fields (``[N, ...]`` per group unless said): ``observation``, ``action``, ``reward``,
+    ``termination``, ``alive`` (the agent acted), ``next_observation`` and ``next_legal_actions`` of
+    the true outcome, and bool ``[]`` ``start`` and ``end`` of the episode.
     """
 
     def record(self, transition: Transition) -> dict[str, PyTree]:

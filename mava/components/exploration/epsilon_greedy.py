@@ -16,12 +16,12 @@ from mava.types import Array, PyTree
 
 @dataclasses.dataclass(frozen=True)
 class EpsilonGreedy(SelectAction):
-    """With probability epsilon a uniformly drawn legal action, else the best legal one; each agent draws for
-    itself.
+    """With probability epsilon a uniformly drawn legal action, else the best legal one; each agent
+    draws for itself.
 
     Attributes:
-        epsilon: a number or a schedule over the exact index of the transition, counted over all environments,
-            so 1 and 16 environments see the same schedule.
+        epsilon: a number or a schedule over the exact index of the transition, counted over all
+            environments, so 1 and 16 environments see the same schedule.
 
     Raises:
         ConfigurationError: for an epsilon outside ``[0, 1]``.

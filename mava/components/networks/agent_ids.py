@@ -15,9 +15,9 @@ from mava.types import Array, ArraySpec, GroupSpec
 class AgentIds(TransformObservation):
     """Appends a one-hot of the agent's index in its group.
 
-    A vector grows by N entries, an image by N channels that are constant over the picture; observations of
-    another rank are flattened first. The one is written as 255 in unsigned bytes, which networks divide by
-    255. Groups of one agent pass unchanged.
+    A vector grows by N entries, an image by N channels that are constant over the picture;
+    observations of another rank are flattened first. The one is written as 255 in unsigned bytes,
+    which networks divide by 255. Groups of one agent pass unchanged.
     """
 
     def transformed(self, group: GroupSpec) -> ArraySpec:

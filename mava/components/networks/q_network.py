@@ -24,18 +24,21 @@ from mava.types import Array, DiscreteActions, EnvironmentSpec, GroupSpec, PyTre
 class QNetwork(InitParams, Score):
     """Q-values of every action, from the agent's own observation (Mnih et al., 2015).
 
-    Owns the parameters ``q_network``: per group, leaves ``[K, ...]`` for K sets. Masks are not applied here.
+    Owns the parameters ``q_network``: per group, leaves ``[K, ...]`` for K sets. Masks are not
+    applied here.
 
     Attributes:
         hidden_sizes: widths of the dense layers.
         activation: ``relu``, ``tanh``, ``elu``, ``gelu`` or ``silu``.
         layer_norm: normalises before each activation.
-        convolutions: channels, kernel size and stride of each convolution for image observations; ``None``
-            chooses two small ones for images of 5 x 5 pixels and more.
-        sharing: ``"shared"`` (one set per group), ``"none"`` (one per agent), or a mapping from agent to set.
+        convolutions: channels, kernel size and stride of each convolution for image observations;
+            ``None`` chooses two small ones for images of 5 x 5 pixels and more.
+        sharing: ``"shared"`` (one set per group), ``"none"`` (one per agent), or a mapping from
+            agent to set.
 
     Raises:
-        ConfigurationError: at construction, for an unknown activation or sharing, or a width below 1.
+        ConfigurationError: at construction, for an unknown activation or sharing, or a width below
+            1.
         WiringError: at build, for a group whose actions are not ``Discrete``.
     """
 
@@ -79,7 +82,12 @@ class QNetwork(InitParams, Score):
         return scores, memory
 
     def unroll(
-        self, params: Params, observation: Array, start: Array, memory: PyTree, context: GroupContext
+        self,
+        params: Params,
+        observation: Array,
+        start: Array,
+        memory: PyTree,
+        context: GroupContext,
     ) -> tuple[Array, PyTree]:
         return self.score(params, observation, memory, context)
 
@@ -87,7 +95,8 @@ class QNetwork(InitParams, Score):
         if not isinstance(group.actions, DiscreteActions):
             raise WiringError(
                 f"{self.name} values Discrete actions, but group {group.name!r} (agents "
-                f"{', '.join(map(str, group.agents))}) has {group.actions}; use a system for such actions"
+                f"{', '.join(map(str, group.agents))}) has {group.actions}; use a system for such "
+                "actions"
             )
         convolutions = self.convolutions
         if convolutions is None:

@@ -1,8 +1,8 @@
 """Which agents of a group share a set of parameters.
 
-``"shared"``: all of them; ``"none"``: every agent has its own, applied side by side with ``vmap``; a mapping
-from agent to set: ``(("agent_0", "left"), ("agent_1", "left"), ("agent_2", "right"))``. Parameters of a group
-always carry a leading axis of sets ``[K, ...]``.
+``"shared"``: all of them; ``"none"``: every agent has its own, applied side by side with ``vmap``;
+a mapping from agent to set: ``(("agent_0", "left"), ("agent_1", "left"), ("agent_2", "right"))``.
+Parameters of a group always carry a leading axis of sets ``[K, ...]``.
 """
 
 from __future__ import annotations
@@ -56,9 +56,7 @@ def sets_of(group: GroupSpec, sharing: Sharing) -> tuple[int, ...]:
     return tuple(order.index(mapping[agent]) for agent in group.agents)
 
 
-def init_sets(
-    init: Callable[[jax.Array], PyTree], key: jax.Array, sets: tuple[int, ...]
-) -> PyTree:
+def init_sets(init: Callable[[jax.Array], PyTree], key: jax.Array, sets: tuple[int, ...]) -> PyTree:
     """Makes every set from a key of its own; leaves ``[K, ...]``."""
     return jax.vmap(init)(jax.random.split(key, max(sets) + 1))
 

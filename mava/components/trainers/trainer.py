@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 
-import jax
-import jax.numpy as jnp
 import optax
 
-from mava.core.contexts import Batch, LearnHooks, Params
+from mava.core.contexts import Batch, LearnContext, LearnHooks, Params
 from mava.core.learner import LearnerState
 from mava.core.lifecycle import Measure, Optimise, Update, UpdateTargets
-from mava.core.contexts import LearnContext
 from mava.errors import ConfigurationError
+from mava.functional.loops import where_tree
 from mava.functional.schedules import Schedule, as_schedule, check_range
 from mava.types import Array
 
@@ -22,8 +20,8 @@ class Trainer(Update):
     """One gradient step on each sampled batch.
 
     Attributes:
-        update_every: environment steps between rounds of updates, counted over all environments; the first
-            round follows the buffer's ``min_size``.
+        update_every: environment steps between rounds of updates, counted over all environments;
+            the first round follows the buffer's ``min_size``.
         updates: trainer steps in a round.
     """
 
@@ -61,7 +59,8 @@ class Adam(Optimise):
         check_range(self.name, "learning_rate", self.learning_rate, 0.0, float("inf"))
         if self.max_gradient_norm is not None and self.max_gradient_norm <= 0:
             raise ConfigurationError(
-                f"{self.name}.max_gradient_norm is {self.max_gradient_norm}; it must be positive, or None"
+                f"{self.name}.max_gradient_norm is {self.max_gradient_norm}; it must be positive, "
+                "or None"
             )
 
     def optimiser(self) -> optax.GradientTransformation:
@@ -86,12 +85,13 @@ class HardTargetUpdate(UpdateTargets):
 
     def update_targets(self, params: Params, target_params: Params, updates: Array) -> Params:
         due = updates % self.period == 0
-        return jax.tree.map(lambda new, old: jnp.where(due, new, old), params, target_params)
+        return where_tree(due, params, target_params)  # type: ignore[no-any-return]
 
 
 @dataclasses.dataclass(frozen=True)
 class SoftTargetUpdate(UpdateTargets):
-    """Moves targets by ``rate`` of the way to their parameters at each trainer step (Lillicrap et al., 2016)."""
+    """Moves targets by ``rate`` of the way to their parameters at each trainer step (Lillicrap et
+    al., 2016)."""
 
     rate: float = 0.005
     targets: tuple[str, ...] | None = None
@@ -101,7 +101,8 @@ class SoftTargetUpdate(UpdateTargets):
             raise ConfigurationError(f"{self.name}.rate is {self.rate}; it must lie in (0, 1]")
 
     def update_targets(self, params: Params, target_params: Params, updates: Array) -> Params:
-        return optax.incremental_update(params, target_params, self.rate)  # type: ignore[no-any-return]
+        moved: Params = optax.incremental_update(params, target_params, self.rate)
+        return moved
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,0 +1,87 @@
+"""A program's functions as the host loop calls them: over environments, with the buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from mava.core.contexts import Transition
+from mava.core.keys import address
+from mava.core.learner import LearnerState, Variables
+from mava.core.plans import Sampling
+from mava.core.program import Program
+from mava.functional.loops import vmap
+from mava.topologies.buffers import Buffer
+from mava.types import Array, PyTree, TimeStep
+
+
+class Learned(NamedTuple):
+    """What one trainer step gives.
+
+    Attributes:
+        learner: the new state.
+        metrics: by name.
+        finite: bool ``[]``; whether every metric, the losses among them, is finite.
+        buffer: the buffer's state with new priorities; ``None`` where priorities are not used.
+    """
+
+    learner: LearnerState
+    metrics: dict[str, Array]
+    finite: Array
+    buffer: PyTree | None
+
+
+class HostFunctions(NamedTuple):
+    """Called once a step, so each is one dispatch.
+
+    Attributes:
+        act: variables, memory, timestep, clock of the first environment, key -> actions, extras,
+            memory; all but variables, clock and key with leading ``[E]``.
+        add: buffer state, transitions ``[T, E, ...]`` -> buffer state.
+        learn: learner, buffer state, key -> ``Learned``.
+    """
+
+    act: Callable[..., tuple[dict[str, Array], dict[str, Any], PyTree]]
+    add: Callable[[PyTree, Transition], PyTree]
+    learn: Callable[[LearnerState, PyTree, jax.Array], Learned]
+
+
+def host_functions(program: Program, buffer: Buffer, jit: bool) -> HostFunctions:
+    """Composes them; without ``jit`` only the buffer's own functions are compiled."""
+    prioritised = program.plan.sampling is Sampling.PRIORITISED
+    add = jax.jit(lambda state, rollout: _add(program, buffer, state, rollout), donate_argnums=0)
+    sample = jax.jit(buffer.sample)
+
+    def act(
+        variables: Variables, memory: PyTree, timestep: TimeStep, clock: Array, key: jax.Array
+    ) -> tuple[dict[str, Array], dict[str, Any], PyTree]:
+        clocks = clock + jnp.arange(program.num_environments, dtype=jnp.int32)
+        each = vmap(program.act, in_axes=(None, 0, 0, 0, None))
+        return each(variables, memory, timestep, clocks, key)
+
+    def learn(learner: LearnerState, state: PyTree, key: jax.Array) -> Learned:
+        drawn = sample(state, address(key, "sample", learner.updates))
+        batch = {**drawn.batch, "probability": drawn.probability}
+        learner, metrics, priorities = program.learn(learner, batch, address(key, "learn"))
+        finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(x)) for x in metrics.values()]))
+        new = None
+        if prioritised:
+            assert priorities is not None, "the dry run checks it"
+            new = buffer.set_priorities(state, drawn.indices, priorities)
+        return Learned(learner, metrics, finite, new)
+
+    if not jit:
+        return HostFunctions(act, add, learn)
+    # The learner is not donated: the variables that act share its arrays, and so does the last
+    # good state when a step diverges.
+    return HostFunctions(
+        jax.jit(act), add, jax.jit(learn, donate_argnums=(1,) if prioritised else ())
+    )
+
+
+def _add(program: Program, buffer: Buffer, state: PyTree, rollout: Transition) -> PyTree:
+    items = jax.vmap(jax.vmap(program.record))(rollout)
+    return buffer.add(state, jax.tree.map(lambda x: jnp.swapaxes(x, 0, 1), items))
