@@ -86,13 +86,17 @@ def test_a_forbidden_import_is_seen(package: str, source: str) -> None:
 def test_what_mava_imports_is_a_declared_dependency() -> None:
     requirements = [Requirement(text) for text in metadata.requires("mava") or []]
     declared = {canonicalize_name(r.name) for r in requirements if "dev" not in str(r.marker)}
-    owners = metadata.packages_distributions()
+    owned = {
+        file.parts[0].removesuffix(".py")
+        for distribution in metadata.distributions()
+        if canonicalize_name(distribution.metadata["Name"]) in declared
+        for file in distribution.files or []
+    }
     undeclared = {
         f"{file.relative_to(ROOT)}:{line}: {module}"
         for file in (ROOT / "mava").rglob("*.py")
         for line, module in imported_modules(file.read_text())
-        if (top := module.partition(".")[0]) not in sys.stdlib_module_names | {"mava"}
-        if declared.isdisjoint(map(canonicalize_name, owners.get(top, [])))
+        if module.partition(".")[0] not in owned | sys.stdlib_module_names | {"mava"}
     }
     assert not undeclared
 
