@@ -36,7 +36,7 @@ hint="Mava needs Python 3.10 to 3.13; name one with 'make setup PYTHON=python3.1
 
 # The pinned packages.
 wheels=$(pins "$asked")
-packages="$asked $(cksum <"$wheels") $venv"
+packages="$asked $(grep -v "#" "$wheels" | cksum) $venv"
 if [ "$have" != "$asked" ] || [ "$(cat "$venv/.packages" 2>/dev/null)" != "$packages" ]; then
     if [ -e "$venv" ]; then
         [ -f "$venv/pyvenv.cfg" ] || [ -z "$(ls -A "$venv")" ] ||
