@@ -155,8 +155,8 @@ def _random_choice(legal: jax.Array, key: jax.Array) -> jax.Array:
 
 def _random_vector(actions: ContinuousActions, num_agents: int, key: jax.Array) -> jax.Array:
     """Float32 ``[N, *shape]``."""
-    low = np.asarray(actions.low, np.float32).reshape(actions.shape)
-    high = np.asarray(actions.high, np.float32).reshape(actions.shape)
+    low = np.asarray(actions.low, np.float32).reshape(1, *actions.shape)
+    high = np.asarray(actions.high, np.float32).reshape(1, *actions.shape)
     bounded = np.isfinite(low) & np.isfinite(high)
     shape = (num_agents, *actions.shape)
     part = jax.random.uniform(address(key, "uniform"), shape)
