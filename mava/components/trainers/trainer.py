@@ -110,4 +110,4 @@ class GradientNorm(Measure):
     """The global norm of each trained set's gradients, before clipping."""
 
     def measure(self, gradients: Params, batch: Batch, context: LearnContext) -> dict[str, Array]:
-        return {name: optax.global_norm(tree) for name, tree in gradients.items()}
+        return {name: optax.tree.norm(tree) for name, tree in gradients.items()}
