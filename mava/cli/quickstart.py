@@ -48,12 +48,11 @@ def main() -> int:
 
 
 def make_system() -> System:
-    """The system that the quickstart trains, with every observer."""
-    from mava.cli.settings import watched
+    """The system that the quickstart trains."""
     from mava.systems import madqn
 
     system = madqn(ENVIRONMENT, **OPTIONS)
-    return watched(system.replace("evaluator", every=EVALUATE_EVERY, episodes=EPISODES))
+    return system.replace("evaluator", every=EVALUATE_EVERY, episodes=EPISODES)
 
 
 def vacant(path: pathlib.Path) -> pathlib.Path:

@@ -43,7 +43,7 @@ def define(values: FlagValues) -> None:
 
 
 def make_system(values: FlagValues) -> System:
-    """The system of the flags, with observers for the terminal and for files.
+    """The system of the flags.
 
     Raises:
         ConfigurationError: an unknown system, environment, component or field, with the nearest
@@ -54,7 +54,7 @@ def make_system(values: FlagValues) -> System:
     if values.system not in SYSTEMS:
         hint = nearest(values.system, SYSTEMS)
         raise ConfigurationError(f"unknown system {values.system!r}{hint}")
-    return apply(watched(SYSTEMS[values.system](make_factory(values))), values["set"].value or ())
+    return apply(SYSTEMS[values.system](make_factory(values)), values["set"].value or ())
 
 
 def make_factory(values: FlagValues) -> EnvironmentFactory:
@@ -74,15 +74,6 @@ def make_factory(values: FlagValues) -> EnvironmentFactory:
             raise ConfigurationError(f"--env_arg={text} is not of the form name=value")
         arguments[name.strip()] = parse_value(value)
     return as_factory(values.env, **arguments)
-
-
-def watched(system: System) -> System:
-    """The system with every observer that it does not have yet."""
-    from mava.components import observers
-
-    have = {component.name for component in system}
-    every = [getattr(observers, name)() for name in observers.__all__]
-    return system.with_(*(observer for observer in every if observer.name not in have))
 
 
 def apply(system: System, settings: Sequence[str]) -> System:

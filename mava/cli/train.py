@@ -100,8 +100,7 @@ def _recall(values: flags.FlagValues, given: dict[str, Any]) -> tuple[System, di
     if directory.checkpoints.last_step is None:
         raise ConfigurationError(f"{values.run_dir} has no checkpoint to resume from")
     config = directory.load_config()
-    system = settings.watched(directory.load_system())
-    return settings.apply(system, values["set"].value or ()), {
+    return settings.apply(directory.load_system(), values["set"].value or ()), {
         name: value if values[name].present else config[name] for name, value in given.items()
     }
 

@@ -145,14 +145,14 @@ class Driver:
         return None if target >= self.schedule.total and reason != INTERRUPTED else reason
 
     def _advance(self, target: int) -> None:
-        steps, trainer_steps = self.runner.environment_steps, self.runner.trainer_steps
+        steps = self.runner.environment_steps
         began = self._clock()
         report = self.runner.advance(min(target, steps + self._stride.steps))
         seconds = self._clock() - began
         steps = self.runner.environment_steps - steps
         self._stride.took(steps, seconds)
         self._training_seconds += seconds
-        self._memo.tally.add(report, self.runner.trainer_steps - trainer_steps)
+        self._memo.tally.add(report)
         # What is due at the target stays due until it is done, also if the run stops before it.
         reached = min(self.runner.environment_steps, target - 1)
         self._memo.position = max(self._memo.position, reached)

@@ -67,38 +67,23 @@ def _guarded(name: str, method: str, function: Callable[..., Any], *args: Any) -
 class Tally:
     """Training metrics and returns since the last time they were reported.
 
-    The division of a run into calls of ``advance`` follows the clock, and must not show: sums are
-    kept, and rounded to fewer digits than the order of summation can change.
+    The division of a run into calls of ``advance`` follows the clock, and must not show: means are
+    taken over what was kept one by one.
     """
 
     def __init__(self) -> None:
-        self._sums: dict[str, float] = {}
-        self._counts: dict[str, int] = {}
+        self._metrics: dict[str, list[float]] = {}
         self._returns: list[float] = []
 
-    def add(self, report: Report, trainer_steps: int) -> None:
-        """Adds what happened in ``trainer_steps`` trainer steps."""
-        weight = max(trainer_steps, 1)
-        for name, mean in report.metrics.items():
-            self._sums[name] = self._sums.get(name, 0.0) + _rounded(mean * weight, 12)
-            self._counts[name] = self._counts.get(name, 0) + weight
+    def add(self, report: Report) -> None:
+        """Adds what happened since the last report of the runner."""
+        for name, values in report.metrics.items():
+            self._metrics.setdefault(name, []).extend(values)
         self._returns.extend(report.returns)
 
     def take(self) -> tuple[dict[str, float], float | None]:
-        """Means of the metrics to six digits, and of returns (``None`` without); starts anew."""
-        metrics = {
-            name: _rounded(_rounded(total, 12) / self._counts[name], 6)
-            for name, total in self._sums.items()
-        }
+        """Means of the metrics and of the returns (``None`` without any); starts anew."""
+        metrics = {name: float(np.mean(values)) for name, values in self._metrics.items()}
         mean_return = float(np.mean(self._returns)) if self._returns else None
-        self._sums, self._counts, self._returns = {}, {}, []
+        self._metrics, self._returns = {}, []
         return metrics, mean_return
-
-
-def _rounded(value: float, digits: int) -> float:
-    """To so many significant digits.
-
-    >>> _rounded(1234.5678, 6)
-    1234.57
-    """
-    return float(f"{value:.{digits}g}")

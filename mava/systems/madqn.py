@@ -13,6 +13,7 @@ from mava.components.exploration.epsilon_greedy import EpsilonGreedy
 from mava.components.losses.madqn import MADQNLoss
 from mava.components.networks.agent_ids import AgentIds
 from mava.components.networks.q_network import QNetwork
+from mava.components.observers.standard import standard_observers
 from mava.components.trainers.trainer import Adam, GradientNorm, HardTargetUpdate, Trainer
 from mava.core.component import Component
 from mava.core.system import System
@@ -85,6 +86,7 @@ def madqn(
         GradientNorm(),
         Trainer(update_every=update_every, updates=updates),
         Evaluator(),
+        *standard_observers(),
     ]
     if sharing != "none":
         components.insert(1, AgentIds())

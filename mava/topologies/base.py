@@ -22,13 +22,13 @@ class Report:
     """What happened since the last report.
 
     Attributes:
-        metrics: means of the training metrics over trainer steps; empty when there was none.
+        metrics: the training metrics of every trainer step, in order; empty when there was none.
         returns: of each training episode that ended, the mean over agents of their undiscounted
             returns.
         lengths: of the same episodes, in environment steps.
     """
 
-    metrics: dict[str, float]
+    metrics: dict[str, tuple[float, ...]]
     returns: tuple[float, ...]
     lengths: tuple[int, ...]
 

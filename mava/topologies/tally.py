@@ -47,10 +47,8 @@ class Tally:
     def report(self) -> Report:
         """What happened since the last report."""
         names = [n for n in (self._metrics[0] if self._metrics else ()) if "/by_agent/" not in n]
-        means = {
-            name: float(np.mean([np.asarray(m[name]) for m in self._metrics])) for name in names
-        }
-        report = Report(means, tuple(self._returns), tuple(self._ended))
+        values = {name: tuple(float(m[name]) for m in self._metrics) for name in names}
+        report = Report(values, tuple(self._returns), tuple(self._ended))
         self._returns, self._ended, self._metrics = [], [], []
         return report
 

@@ -167,7 +167,7 @@ class FakeRunner(Runner):
                 self._episodes += 1
                 returns.append(float(self._w[1]))
             self._at.get(self._steps, lambda: None)()
-        metrics = {"loss": float(np.mean(losses, dtype=np.float64))} if losses else {}
+        metrics = {"loss": tuple(float(loss) for loss in losses)} if losses else {}
         return Report(metrics, tuple(returns), (5,) * len(returns))
 
     def variables(self) -> Any:

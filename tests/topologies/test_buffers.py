@@ -25,9 +25,7 @@ def transitions(first: int, environments: int, steps: int) -> dict[str, np.ndarr
 @pytest.mark.parametrize("length", [1, 3])
 def test_items_are_consecutive_steps_of_one_environment(sampling: Sampling, length: int) -> None:
     exponent = 0.6 if sampling is Sampling.PRIORITISED else 0.0
-    plan = BufferPlan(
-        sampling, 64, 6, 64, sequence_length=length, priority_exponent=exponent
-    )
+    plan = BufferPlan(sampling, 64, 6, 64, sequence_length=length, priority_exponent=exponent)
     buffer = make_buffer(plan, num_environments=2)
     state = buffer.init(ITEM)
     for first in range(0, 45, 5):  # 45 steps into rows of 32: the oldest 13 are gone

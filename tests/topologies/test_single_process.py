@@ -98,9 +98,7 @@ def test_the_division_into_calls_changes_nothing() -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Probe(Measure):
-    def measure(
-        self, gradients: Params, batch: Batch, context: LearnContext
-    ) -> dict[str, Array]:
+    def measure(self, gradients: Params, batch: Batch, context: LearnContext) -> dict[str, Array]:
         return {"noise": jax.random.normal(context.key)}
 
 
