@@ -29,26 +29,26 @@ def masked_argmax(q: Array, legal: Array) -> Array:
 
 
 def masked_max(q: Array, legal: Array) -> Array:
-    """The value of the best legal action; 0 where none is legal."""
-    return jnp.where(legal.any(-1), chosen(q, masked_argmax(q, legal)), 0.0)
+    """The value of the best legal action; where none is legal that of action 0, the no-op that is
+    taken there."""
+    return chosen(q, masked_argmax(q, legal))
 
 
 def double_q_value(q_t_selector: Array, q_t_value: Array, legal_t: Array) -> Array:
     """Picks the action by one network and values it by another.
 
-    ``Q'(s, argmax_a Q(s, a))`` over legal actions (van Hasselt et al., 2016, equation 4); 0 where
-    none is legal.
+    ``Q'(s, argmax_a Q(s, a))`` over legal actions (van Hasselt et al., 2016, equation 4);
+    ``Q'(s, 0)`` where none is legal.
     """
     chex.assert_equal_shape([q_t_selector, q_t_value, legal_t])
-    best = masked_argmax(q_t_selector, legal_t)
-    return jnp.where(legal_t.any(-1), chosen(q_t_value, best), 0.0)
+    return chosen(q_t_value, masked_argmax(q_t_selector, legal_t))
 
 
 def td_target(r_t: Array, discount_t: Array, v_t: Array) -> Array:
     """``r + discount * v``, with no gradient. The discount is 0 after a termination, and only
-    there."""
+    there; ``v`` has no influence then, even if it is not finite."""
     chex.assert_equal_shape([r_t, discount_t, v_t])
-    return jax.lax.stop_gradient(r_t + discount_t * v_t)
+    return jax.lax.stop_gradient(r_t + jnp.where(discount_t == 0, 0.0, discount_t * v_t))
 
 
 class NStep(NamedTuple):
@@ -90,7 +90,7 @@ def n_step_return(r_t: Array, termination_t: Array, ended_t: Array, discount: fl
     reward = jnp.sum(jnp.where(counts, powers * r_t, 0.0), axis=0)
     last = jnp.sum(counts, axis=0).astype(jnp.int32) - 1
     terminated = jnp.take_along_axis(termination_t, last[None], axis=0)[0]
-    after = jnp.asarray(discount, jnp.float32) ** (last + 1)
+    after = jnp.asarray(discount, jnp.float32) ** (last + 1).astype(jnp.float32)
     return NStep(reward, jnp.where(terminated, 0.0, after), last)
 
 

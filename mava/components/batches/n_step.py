@@ -36,7 +36,8 @@ class NStepReturn(PrepareBatch):
     """
 
     requires: ClassVar[frozenset[str]] = frozenset(
-        {"reward", "termination", "end", "next_observation", "next_legal_actions"}
+        {"reward", "termination", "truncation", "end"}
+        | {"next_observation", "next_legal_actions"}
     )
     provides: ClassVar[frozenset[str]] = frozenset({"discount"})
 
@@ -58,7 +59,8 @@ class NStepReturn(PrepareBatch):
         result["next_observation"], result["next_legal_actions"] = {}, {}
         for group, reward in batch["reward"].items():
             terminated = jnp.moveaxis(batch["termination"][group], 1, 0)
-            ended = jnp.broadcast_to(batch["end"].T[..., None], terminated.shape)
+            truncated = jnp.moveaxis(batch["truncation"][group], 1, 0)
+            ended = truncated | jnp.expand_dims(batch["end"].T, -1)
             steps = n_step_return(jnp.moveaxis(reward, 1, 0), terminated, ended, self.discount)
             result["reward"][group] = steps.reward[:, None]
             result["discount"][group] = steps.discount[:, None]
