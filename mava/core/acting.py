@@ -13,7 +13,7 @@ from mava.core.calling import call
 from mava.core.component import Component
 from mava.core.contexts import ActContext, ActHooks, GroupContext, Selection, Transition
 from mava.core.keys import address
-from mava.core.learner import Variables
+from mava.core.learner import Variables, strongly_typed
 from mava.errors import WiringError
 from mava.functional.loops import where_tree
 from mava.types import Array, ArraySpec, EnvironmentSpec, GroupSpec, PyTree, TimeStep
@@ -45,10 +45,13 @@ class Acting:
 
     def init_memory(self) -> Memory:
         """Memory at the start of an episode: by hook, then by group."""
-        return {
-            "score": self._initial(self.scorer),
-            "select_action": self._initial(self.selector),
-        }
+        memory: Memory = strongly_typed(
+            {
+                "score": self._initial(self.scorer),
+                "select_action": self._initial(self.selector),
+            }
+        )
+        return memory
 
     def _initial(self, component: lc.Score | lc.SelectAction) -> dict[str, PyTree]:
         groups = self.network_spec.groups

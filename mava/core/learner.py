@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 
 from mava.types import PyTree
 
 Params = dict[str, PyTree]
+
+
+def strongly_typed(tree: PyTree) -> PyTree:
+    """The same arrays, none of them weakly typed.
+
+    A weak type lasts until the first step that computes with it; then everything compiles anew.
+    """
+
+    def strong(x: Any) -> Any:
+        dtype = jnp.result_type(x)
+        return x if jnp.issubdtype(dtype, jax.dtypes.prng_key) else jnp.array(x, dtype)
+
+    return jax.tree.map(strong, tree)
 
 
 class Variables(NamedTuple):

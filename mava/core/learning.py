@@ -17,7 +17,7 @@ from mava.core.calling import call
 from mava.core.component import Component
 from mava.core.contexts import Batch, GroupContext, LearnContext, LearnHooks, LossOutput, Unrolled
 from mava.core.keys import address
-from mava.core.learner import LearnerState, Params
+from mava.core.learner import LearnerState, Params, strongly_typed
 from mava.errors import WiringError
 from mava.functional.loops import is_plain, vmap
 from mava.types import Array, PyTree
@@ -54,9 +54,7 @@ class Learning:
         params: Params = {}
         for owner in self.owners:
             params.update(call(owner, "init_params", address(key, owner.name), self.spec))
-        # Weak types would change after the first step, and compile everything a second time.
-        params = jax.tree.map(lambda x: jnp.array(x, dtype=x.dtype), params)
-        return LearnerState(
+        learner = LearnerState(
             params=params,
             target_params=jax.tree.map(jnp.copy, self._of_targets(params)),
             optimiser={
@@ -66,17 +64,18 @@ class Learning:
             components={p.name: call(p, "init_state", self.spec) for p in self.preparers},
             updates=jnp.zeros((), jnp.int32),
         )
+        return LearnerState(*strongly_typed(tuple(learner)))
 
     def learn(
         self, learner: LearnerState, batch: Batch, key: jax.Array, all_mean: AllMean = identity
     ) -> tuple[LearnerState, dict[str, Array], Array | None]:
-        """One trainer step. The key is the run's; ``learner.updates`` is folded in here."""
-        key = address(key, learner.updates)
+        """One trainer step. The key is the run's; ``learner.updates`` is folded in here, at every
+        gradient step anew."""
         hooks = LearnHooks(
             prepare=lambda state, batch: self._prepare(state, batch, key, all_mean),
             gradients=lambda state, batch: self._gradients(state, batch, key, all_mean),
             apply=self._apply,
-            key=address(key, self.trainer.name),
+            key=address(key, learner.updates, self.trainer.name),
         )
         return call(self.trainer, "update", learner, batch, hooks)  # type: ignore[no-any-return]
 
@@ -113,9 +112,7 @@ class Learning:
 
             trained = _pick(learner.params, loss.trains)
             if is_plain():
-                of_trained(
-                    trained
-                )  # a breakpoint stops here first, before values are traced for gradients
+                of_trained(trained)  # a breakpoint stops here first, on values, not on tracers
             (value, output), found = jax.value_and_grad(of_trained, has_aux=True)(trained)
             gradients.update(found)
             metrics[f"{loss.name}/loss"] = value
@@ -174,7 +171,7 @@ class Learning:
             spec=self.spec,
             target_params=learner.target_params,
             updates=learner.updates,
-            key=address(key, component.name),
+            key=address(key, learner.updates, component.name),
             all_mean=all_mean,
             unroll=unroll,
             value=value,

@@ -135,6 +135,12 @@ def check_params(components: Sequence[Component], owners: dict[str, str]) -> Non
                 f"{loss} trains {name!r}, but no optimiser updates it; add one, or name it in the "
                 f"optimises field of {names(optimisers)}"
             )
+    for name, optimiser in optimised.items():
+        if name not in trained:
+            raise WiringError(
+                f"{optimiser} optimises {name!r}, but no loss trains it; add a loss with "
+                f"trains=({name!r},), or leave it out of optimises"
+            )
     by_name = {component.name: component for component in components}
     for name, owner in owners.items():
         if name not in trained and getattr(by_name[owner], "trainable", True):
