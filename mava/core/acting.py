@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 
 import jax
+import jax.numpy as jnp
 
 from mava.core import lifecycle as lc
 from mava.core import wiring
@@ -124,6 +125,7 @@ class Acting:
                     memory["select_action"][group.name],
                     context,
                 )
+                _check_action(self.selector, "select_action", outputs[group.name][0], group)
             selections = {name: output[0] for name, output in outputs.items()}
             after = {name: output[1] for name, output in outputs.items()}
             return selections, {**memory, "select_action": after}
@@ -131,6 +133,8 @@ class Acting:
         hooks = ActHooks(transform_observation, score, select_action)
         selections, memory = call(self.executor, "act", hooks, timestep, memory)
         actions = {name: selection.action for name, selection in selections.items()}
+        for group in groups:
+            _check_action(self.executor, "act", selections[group.name], group)
         extras = {name: selection.extras for name, selection in selections.items()}
         return actions, extras, memory
 
@@ -145,6 +149,24 @@ class Acting:
                 )
             fields.update(made)
         return fields
+
+
+def _check_action(
+    component: Component, method: str, selection: Selection, group: GroupSpec
+) -> None:
+    if not isinstance(selection, Selection):
+        raise WiringError(
+            f"{component.name}.{method}() returned {type(selection).__name__} for group "
+            f"{group.name!r}; return a Selection(action, extras) and the memory"
+        )
+    expected = group.actions.array
+    promised = f"{expected.dtype}{[group.num_agents, *expected.shape]}"
+    found = f"{jnp.result_type(selection.action)}{list(jnp.shape(selection.action))}"
+    if found != promised:
+        raise WiringError(
+            f"{component.name}.{method}() returned {found} for group {group.name!r}, but its "
+            f"actions are {promised}"
+        )
 
 
 def _transformed(transform: lc.TransformObservation, group: GroupSpec) -> GroupSpec:

@@ -28,7 +28,7 @@ def batch_shapes(program: Program) -> dict[str, PyTree]:
 
 def dry_run(program: Program) -> None:
     """Raises:
-    WiringError: an action, memory, learner state, metric or priority of the wrong shape or dtype.
+    WiringError: a memory, learner state, metric or priority of the wrong shape or dtype.
     """
     key = jax.eval_shape(lambda: jax.random.key(0))
     learner = jax.eval_shape(program.init_learner, key)
@@ -55,7 +55,7 @@ def _check_act(program: Program, learner: PyTree, key: PyTree) -> None:
     memory = jax.eval_shape(program.init_memory)
     timestep, clock = program.spec.zero_timestep(), jnp.zeros((), jnp.int32)
     for explore in (True, False):
-        actions, _, after = jax.eval_shape(
+        _, _, after = jax.eval_shape(
             lambda state, m, t, c, k, e=explore: program.act(program.publish(state), m, t, c, k, e),
             learner,
             memory,
@@ -64,15 +64,6 @@ def _check_act(program: Program, learner: PyTree, key: PyTree) -> None:
             key,
         )
         _check_same("acting", "the memory", memory, after)
-        for group in program.spec.groups:
-            expected = group.actions.array
-            shape = (group.num_agents, *expected.shape)
-            found = actions[group.name]
-            if found.shape != shape or found.dtype != expected.dtype:
-                raise WiringError(
-                    f"select_action() returned {found.dtype}{list(found.shape)} for group "
-                    f"{group.name!r}, but its actions are {expected.dtype}{list(shape)}"
-                )
 
 
 def _check_same(what: str, state: str, before: PyTree, after: PyTree) -> None:

@@ -108,6 +108,7 @@ class Learning:
                 trained: Params, loss: lc.Loss = loss, context: LearnContext = context
             ) -> tuple[Array, LossOutput]:
                 output = call(loss, "loss", {**learner.params, **trained}, batch, context)
+                _check_output(loss, output)
                 return output.loss, output
 
             trained = _pick(learner.params, loss.trains)
@@ -222,6 +223,18 @@ class Learning:
         size = batch["start"].shape[0]
         initial = self.acting.init_memory()["score"][group]
         return jax.tree.map(lambda x: jnp.broadcast_to(x, (size, *jnp.shape(x))), initial)
+
+
+def _check_output(loss: lc.Loss, output: LossOutput) -> None:
+    if not isinstance(output, LossOutput):
+        raise WiringError(
+            f"{loss.name}.loss() returned {type(output).__name__}; return LossOutput(loss, metrics)"
+        )
+    if jnp.shape(output.loss) != ():
+        raise WiringError(
+            f"{loss.name}.loss() returned a loss of shape {list(jnp.shape(output.loss))}; a loss "
+            f"is a scalar, so reduce it"
+        )
 
 
 def _score_each(
