@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mava.functional.schedules import Linear
+
 if TYPE_CHECKING:
     from mava.core.evaluation import Evaluation
     from mava.core.system import System
@@ -17,10 +19,16 @@ if TYPE_CHECKING:
 
 ENVIRONMENT = "mpe2/simple_spread_v3"
 SEED = 0
-TOTAL_STEPS = 60_000
-EVALUATE_EVERY = 5_000
+TOTAL_STEPS = 200_000
+EVALUATE_EVERY = 20_000
 EPISODES = 32
-OPTIONS: dict[str, Any] = {"num_environments": 4}
+OPTIONS: dict[str, Any] = {
+    "num_environments": 8,
+    "update_every": 16,
+    "hidden_sizes": (128, 128),
+    "discount": 0.9,
+    "epsilon": Linear(1.0, 0.05, 60_000),
+}
 """Of ``mava.systems.madqn``."""
 
 RUN_DIR = pathlib.Path("runs/quickstart")

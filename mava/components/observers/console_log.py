@@ -27,8 +27,10 @@ class ConsoleLog(Observe):
 class _ConsoleLog(Observer):
     def __init__(self, run: Run, evaluations: bool) -> None:
         self._evaluations = evaluations
-        place = "nowhere: it has no directory" if run.run_dir is None else str(run.run_dir)
-        say(f"{run.total_steps:,} environment steps on {run.topology}; results go to {place}")
+        kept = "without a run_dir nothing is kept"
+        if run.run_dir is not None:
+            kept = f"results go to {run.run_dir}"
+        say(f"{run.total_steps:,} environment steps on {run.topology}; {kept}")
 
     def on_message(self, text: str) -> None:
         say(text)

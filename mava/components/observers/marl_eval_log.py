@@ -9,7 +9,6 @@ import pathlib
 from typing import Any
 
 from mava.components.observers.records import dumps, safe, unique, write_atomically
-from mava.components.observers.terminal import say
 from mava.core.evaluation import Evaluation
 from mava.core.lifecycle import Observe
 from mava.core.observing import Observer, Progress, Run
@@ -32,12 +31,11 @@ class MarlEvalLog(Observe):
     ``return`` and ``episode_length`` have one number per episode, the environment's own metrics one
     number each, left out where it is not finite. ``elapsed_time`` is in seconds since the first
     evaluation. The file is replaced whole at each evaluation. Without a ``run_dir`` nothing is
-    written, and it says so.
+    written.
     """
 
     def open_observer(self, run: Run) -> Observer:
         if run.run_dir is None:
-            say("MarlEvalLog writes nothing: the run has no directory; give it a run_dir")
             return Observer()
         return _MarlEvalLog(run, run.run_dir / FILE)
 

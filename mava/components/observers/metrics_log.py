@@ -16,7 +16,6 @@ from mava.components.observers.records import (
     training_numbers,
     write_atomically,
 )
-from mava.components.observers.terminal import say
 from mava.core.evaluation import Evaluation
 from mava.core.lifecycle import Observe
 from mava.core.observing import Observer, Progress, Run
@@ -36,7 +35,7 @@ class MetricsLog(Observe):
 
     A resumed run drops what was written after the step it resumed from, so its file is that of a
     run that was never interrupted, but for ``wall_seconds``. Without a ``run_dir`` nothing is
-    written, and it says so.
+    written.
 
     Attributes:
         lines: training lines of a whole run at most; evaluations come on top.
@@ -53,7 +52,6 @@ class MetricsLog(Observe):
 
     def open_observer(self, run: Run) -> Observer:
         if run.run_dir is None:
-            say("MetricsLog writes nothing: the run has no directory; give it a run_dir")
             return Observer()
         return _MetricsLog(run, run.run_dir / FILE, self.lines)
 

@@ -7,7 +7,6 @@ import pathlib
 from collections.abc import Mapping
 
 from mava.components.observers.records import evaluation_numbers, training_numbers
-from mava.components.observers.terminal import say
 from mava.core.evaluation import Evaluation
 from mava.core.lifecycle import Observe
 from mava.core.observing import Observer, Progress, Run
@@ -17,11 +16,10 @@ from mava.core.observing import Observer, Progress, Run
 class TensorBoardLog(Observe):
     """Writes metrics over environment steps to ``run_dir/tensorboard``, under ``training/``,
     ``evaluation/`` and ``absolute/``. A resumed run hides what was written after the step it
-    resumed from. Without a ``run_dir`` nothing is written, and it says so."""
+    resumed from. Without a ``run_dir`` nothing is written."""
 
     def open_observer(self, run: Run) -> Observer:
         if run.run_dir is None:
-            say("TensorBoardLog writes nothing: the run has no directory; give it a run_dir")
             return Observer()
         return _TensorBoardLog(run, run.run_dir / "tensorboard")
 

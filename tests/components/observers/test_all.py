@@ -52,16 +52,14 @@ def test_can_be_closed_before_anything_happened(component: Any, run: Any) -> Non
 
 
 @pytest.mark.parametrize("component", FILES, ids=_name)
-def test_without_a_run_dir_it_says_that_nothing_is_written(
+def test_without_a_run_dir_nothing_is_written(
     component: Any, run: Any, script: Any, tmp_path: pathlib.Path, capsys: Any
 ) -> None:
     observer = component.open_observer(dataclasses.replace(run, run_dir=None))
     script.play(observer, 0, 1000)
     observer.close()
     assert list(tmp_path.iterdir()) == []
-    written = capsys.readouterr().err
-    assert written.count("\n") == 1
-    assert f"{type(component).__name__} writes nothing" in written
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("component", OBSERVERS, ids=_name)
