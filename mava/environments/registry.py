@@ -74,7 +74,7 @@ def make(
     global_state: bool = False,
     reset_kwargs: Mapping[str, Any] | None = None,
     parallel: bool = False,
-    waiting: str = "idle",
+    waiting: str = "pass",
     **kwargs: Any,
 ) -> AnyEnvironment:
     """Makes an environment.
@@ -95,7 +95,7 @@ def make(
     """
     check_name(name)
     if name in _JAX:
-        if groups or global_state or reset_kwargs or parallel or waiting != "idle":
+        if groups or global_state or reset_kwargs or parallel or waiting != "pass":
             raise ConfigurationError(
                 f"{name}: {', '.join(ADAPTER_OPTIONS)} are for PettingZoo environments"
             )

@@ -220,7 +220,7 @@ class ContinuousTarget(Probe):
         return {"agents": jnp.ones((self.num_agents, 1))}
 
     def pay(self, state: ProbeState, actions: Mapping[str, jax.Array]) -> ByGroup:
-        away = actions["agents"] - jnp.asarray([-1.75, 4.0])
+        away = actions["agents"] - jnp.asarray([[-1.75, 4.0]])
         return {"agents": -jnp.sum(away**2, axis=-1)}
 
 

@@ -18,7 +18,7 @@ def play(environment, limit=100):
 
 def test_one_timestep_is_one_turn():
     toy = Turns(length=4)
-    episode = play(adapt(toy))
+    episode = play(adapt(toy, waiting="idle"))
     movers = [step.alive["agents"].tolist() for step in episode]
     assert movers == [[True, False], [False, True], [True, False], [False, True], [False, False]]
     assert [step.legal_actions["agents"].any(axis=1).tolist() for step in episode] == movers
@@ -36,7 +36,7 @@ def test_one_timestep_is_one_turn():
 )
 def test_f3_deaths_of_who_acts_and_of_others(deaths, died):
     toy = Turns(deaths, length=5)
-    episode = play(adapt(toy))
+    episode = play(adapt(toy, waiting="idle"))
     dead = deaths.index(1)
     assert episode[1].reward["agents"][dead] == (11 if dead == 0 else 10.5), died
     assert all(step.termination["agents"][dead] for step in episode[1:])
@@ -56,8 +56,8 @@ def test_all_die():
     assert episode[-1].end
 
 
-def test_waiting_agents_may_pass():
-    episode = play(adapt(Turns(length=4), waiting="pass"))
+def test_waiting_agents_pass_unless_they_are_to_be_idle():
+    episode = play(adapt(Turns(length=4)))
     assert all(step.alive["agents"].all() for step in episode[:-1])
     assert [step.legal_actions["agents"].any(axis=1).sum() for step in episode] == [1, 1, 1, 1, 0]
     with pytest.raises(ValueError, match="'idle' or 'pass'"):

@@ -37,8 +37,8 @@ FIXED = {
     "masked": lambda: adapt(Masked("info", none_from=3, action_start=-1)),
     "crash_later": lambda: adapt(Crash(at=10_000)),
     "drift": lambda: adapt(Drift()),
-    "turns": lambda: adapt(Turns((4, 1000, 6))),
-    "turns_pass": lambda: adapt(Turns(), waiting="pass"),
+    "turns_idle": lambda: adapt(Turns((4, 1000, 6)), waiting="idle"),
+    "turns": lambda: adapt(Turns()),
     "tictactoe": functools.partial(make, "pettingzoo/classic/tictactoe_v3"),
     "connect_four": functools.partial(make, "pettingzoo/classic/connect_four_v3"),
 }

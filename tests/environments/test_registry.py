@@ -99,7 +99,7 @@ def test_factories_are_values():
 
 def test_factories_of_all_kinds():
     assert isinstance(as_factory(Echo).build(), PettingZooEnvironment)
-    assert as_factory(Turns, length=3, waiting="pass").build().spec.name == "turns"
+    assert as_factory(Turns, length=3, waiting="idle").build().spec.name == "turns"
     assert as_factory(TwoStep).build() == TwoStep()
     assert isinstance(as_factory(TwoStep), EnvironmentFactory)
     hosted = as_factory(lambda: to_host(TwoStep())).build()

@@ -17,20 +17,20 @@ class AECEnvironment(PettingZooAdapter):
     the view they have now. Turns of agents that are out of the game are taken with ``None`` and
     never show.
 
-    What a value learned here means. The agent to move is the only one with legal actions, and by
-    default the only one that is ``alive``. Its action's reward goes on arriving during the turns of
-    the others, and the next timestep is not one in which it chooses. So a learner that bootstraps
-    must go from one own turn to the next and sum the rewards in between; a one-step target from the
-    very next timestep would rest on a value that is never trained. ``waiting="pass"`` makes
-    one-step targets, n-step returns and GAE true as they are: agents that wait are alive too, with
-    no legal action, which means they can only pass (action 0). Their values are then trained on
-    what the others do, and the discount counts turns of the game. It costs a share of each batch on
-    rows without a choice, and needs observations that show whose turn it is.
+    What a value learned here means. The agent to move is the only one with a choice; its action's
+    reward goes on arriving during the turns of the others, and the next timestep is not one in
+    which it chooses. By default (``waiting="pass"``) agents that wait are alive too, with no legal
+    action, which means that they can only pass (action 0). Their values are trained on what the
+    others do, so one-step targets, n-step returns and GAE are true as they are; the discount counts
+    turns of the game. It costs a share of each batch on rows without a choice, and needs
+    observations that show whose turn it is. With ``waiting="idle"`` the agent to move is the only
+    one that is ``alive``: for learners that go from one own turn to the next and sum the rewards in
+    between, since a target from the very next timestep would rest on a value that is never trained.
 
     Args:
         env: follows ``pettingzoo.AECEnv``; it need not inherit from it.
         name, groups, global_state, reset_kwargs: as for ``PettingZooEnvironment``.
-        waiting: ``"idle"`` or ``"pass"``, see above.
+        waiting: ``"pass"`` or ``"idle"``, see above.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class AECEnvironment(PettingZooAdapter):
         groups: Mapping[str, Sequence[AgentID]] | None = None,
         global_state: bool = False,
         reset_kwargs: Mapping[str, Any] | None = None,
-        waiting: str = "idle",
+        waiting: str = "pass",
     ) -> None:
         if waiting not in ("idle", "pass"):
             raise ValueError(f"waiting is 'idle' or 'pass', not {waiting!r}")

@@ -19,7 +19,7 @@ def adapt(
     global_state: bool = False,
     reset_kwargs: Mapping[str, Any] | None = None,
     parallel: bool = False,
-    waiting: str = "idle",
+    waiting: str = "pass",
 ) -> PettingZooAdapter:
     """Adapts a ``ParallelEnv`` or an ``AECEnv``.
 
