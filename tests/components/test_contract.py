@@ -1,0 +1,91 @@
+"""Every component of Mava keeps the contract."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import pkgutil
+from typing import Any
+
+import pytest
+
+import mava.components
+from mava.components import observers
+from mava.components.batches.n_step import NStepReturn
+from mava.components.buffers.replay import PrioritisedReplay, UniformReplay
+from mava.components.evaluators.evaluator import Evaluator
+from mava.components.executors.executor import Executor, RecordTransition
+from mava.components.exploration.epsilon_greedy import EpsilonGreedy
+from mava.components.losses.madqn import MADQNLoss
+from mava.components.networks.agent_ids import AgentIds
+from mava.components.networks.q_network import QNetwork
+from mava.components.stopping import StopAfter, StopOnReturn
+from mava.components.trainers.trainer import (
+    Adam,
+    GradientNorm,
+    HardTargetUpdate,
+    SoftTargetUpdate,
+    Trainer,
+)
+from mava.core.component import Component
+from mava.functional.schedules import Linear
+from mava.testing.component_contract import ComponentContract
+
+COMPONENTS: list[Component] = [
+    Adam(),
+    Adam(learning_rate=Linear(1e-3, 0.0, 10), max_gradient_norm=None),
+    AgentIds(),
+    EpsilonGreedy(epsilon=0.5),
+    EpsilonGreedy(epsilon=Linear(1.0, 0.1, 3)),
+    Evaluator(episodes=2),
+    Executor(num_environments=3),
+    GradientNorm(),
+    HardTargetUpdate(period=2),
+    MADQNLoss(trains=("network",)),
+    MADQNLoss(double=False, huber=1.0, trains=("network",)),
+    NStepReturn(discount=0.9),
+    PrioritisedReplay(capacity=100, min_size=10, batch_size=4),
+    QNetwork(hidden_sizes=(4,)),
+    QNetwork(hidden_sizes=(4,), sharing="none", layer_norm=True, activation="tanh"),
+    RecordTransition(),
+    SoftTargetUpdate(),
+    StopAfter(seconds=5.0),
+    StopOnReturn(mean_return=1.0),
+    Trainer(),
+    UniformReplay(capacity=100, min_size=10, batch_size=4),
+    *(getattr(observers, name)() for name in observers.__all__),
+]
+
+
+def shipped() -> set[type[Component]]:
+    """Every component class that a module of ``mava.components`` defines."""
+    found = set()
+    for module in pkgutil.walk_packages(mava.components.__path__, "mava.components."):
+        for _, value in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
+            if issubclass(value, Component) and value.__module__ == module.name:
+                found.add(value)
+    return {value for value in found if not inspect.isabstract(value)}
+
+
+def test_every_component_is_in_the_table() -> None:
+    assert {type(component) for component in COMPONENTS} == shipped()
+
+
+def label(component: Any) -> str:
+    """The name, and the fields that are not at their default."""
+    fields = [
+        f"{field.name}={value}"
+        for field in dataclasses.fields(component)
+        if (value := getattr(component, field.name)) != field.default
+    ]
+    return "-".join([component.name, *fields]).replace(" ", "")
+
+
+class TestEveryComponent(ComponentContract):
+    @pytest.fixture(autouse=True, params=COMPONENTS, ids=label)
+    def _component(self, request: pytest.FixtureRequest) -> None:
+        self.component = request.param
+
+    def make_component(self) -> Any:
+        return self.component
