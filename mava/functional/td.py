@@ -94,6 +94,22 @@ def n_step_return(r_t: Array, termination_t: Array, ended_t: Array, discount: fl
     return NStep(reward, jnp.where(terminated, 0.0, after), last)
 
 
+def finite_where_dead(x: Array, alive: Array) -> Array:
+    """``x`` with zeros in place of numbers that are not finite, in rows of agents that are dead.
+
+    Such a row weighs nothing in a loss, yet 0 times NaN would be NaN in the gradient.
+
+    Args:
+        x: ``[..., *O]``; integers stay as they are.
+        alive: bool ``[...]``.
+    """
+    chex.assert_equal_shape_prefix([x, alive], alive.ndim)
+    if not jnp.issubdtype(x.dtype, jnp.floating):
+        return x
+    keep = jnp.asarray(alive).reshape(*alive.shape, *[1] * (x.ndim - alive.ndim))
+    return jnp.where(keep | jnp.isfinite(x), x, 0.0)
+
+
 def masked_mean(x: Array, weight: Array) -> Array:
     """The mean of ``x`` weighted by ``weight`` of its shape; entries that weigh 0 have no influence
     even if they are not finite; 0 where all weigh 0."""

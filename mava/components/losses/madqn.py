@@ -11,7 +11,7 @@ import optax
 from mava.core.contexts import Batch, LearnContext, LossOutput, Params
 from mava.core.lifecycle import Loss
 from mava.errors import ConfigurationError
-from mava.functional.td import chosen, double_q_value, masked_mean, td_target
+from mava.functional.td import chosen, double_q_value, finite_where_dead, masked_mean, td_target
 from mava.types import Array
 
 
@@ -49,6 +49,11 @@ class MADQNLoss(Loss):
             )
 
     def loss(self, params: Params, batch: Batch, context: LearnContext) -> LossOutput:
+        observation = {
+            group: finite_where_dead(batch["observation"][group], alive)
+            for group, alive in batch["alive"].items()
+        }
+        batch = {**batch, "observation": observation}
         online = context.unroll(params, batch)
         target_scores = context.unroll(context.target_params, batch).next_scores()
         selector_scores = online.next_scores() if self.double else target_scores
