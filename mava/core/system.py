@@ -3,7 +3,6 @@ copying."""
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 from collections.abc import Iterator
 from typing import Any, Protocol, TypeVar
@@ -12,6 +11,7 @@ from mava.core import lifecycle as lc
 from mava.core import wiring
 from mava.core.component import HOOKS, Arity, Component, hooks_of
 from mava.core.program import Program, build_program
+from mava.core.settings import parse_field, parse_setting
 from mava.errors import ConfigurationError, WiringError, nearest
 from mava.types import EnvironmentSpec
 
@@ -122,25 +122,27 @@ class System:
         changed = tuple(new if c is old else c for c in self.components)
         return dataclasses.replace(self, components=changed)
 
-    def set(self, setting: str) -> System:
-        """Applies one ``component.field=value`` setting, the value a Python literal or a bare word.
+    def set(self, *settings: str) -> System:
+        """Applies settings such as ``"epsilon_greedy.epsilon=Linear(1.0, 0.05, 10000)"``.
+
+        A value is a Python literal, a schedule, ``true``, ``false``, ``none`` or a bare word.
+        Settings of one component are applied together, since one alone may not fit what the others
+        replace.
 
         Raises:
-            ConfigurationError: a malformed setting, or an unknown component or field.
+            ConfigurationError: a malformed setting, an unknown component or field, with the nearest
+                name, or a value that the field does not take.
         """
-        path, equals, text = setting.partition("=")
-        component, dot, field = path.strip().partition(".")
-        if not (equals and dot and component and field):
-            raise ConfigurationError(
-                f"setting {setting!r} is not of the form component.field=value"
-            )
-        try:
-            value = ast.literal_eval(text.strip())
-        except (ValueError, SyntaxError):
-            value = text.strip()
-        if isinstance(value, list):
-            value = tuple(value)
-        return self.replace(component, **{field: value})
+        changes: dict[str, dict[str, Any]] = {}
+        for setting in settings:
+            name, field, text = parse_setting(setting)
+            component: Component = self[name]
+            value = parse_field(name, component, field, text)
+            changes.setdefault(name, {})[field] = value
+        changed = self
+        for name, fields in changes.items():
+            changed = changed.replace(name, **fields)
+        return changed
 
     def describe(self) -> str:
         """The wiring as text: every hook in the order of the lifecycle, with who implements it."""
