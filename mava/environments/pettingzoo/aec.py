@@ -51,8 +51,7 @@ class AECEnvironment(PettingZooAdapter):
         self._call_reset(seed)
         self._begin(self._env.agents)
         self._mark(self._env.agents, self._env.terminations, self._env.truncations)
-        observations, infos = self._look()
-        self._skip_dead()
+        observations, infos = self._views()
         return self._turn(observations, infos, self._zero_reward(), True)
 
     def step(self, actions: Actions) -> TimeStep:
@@ -65,16 +64,25 @@ class AECEnvironment(PettingZooAdapter):
             for group in self._groups
         }
         self._mark(env.agents, env.terminations, env.truncations)
-        observations, infos = self._look()
-        self._skip_dead()
+        observations, infos = self._views()
         return self._turn(observations, infos, reward, False)
+
+    def _views(self) -> tuple[dict[AgentID, Any], dict[AgentID, Any]]:
+        """The last view of agents that died, and of the others the view when it is the turn of one
+        that lives: observations and masks may tell whose turn it is."""
+        observations, infos = self._look()
+        if self._skip_dead():
+            later_observations, later_infos = self._look()
+            observations, infos = {**observations, **later_observations}, {**infos, **later_infos}
+        return observations, infos
 
     def _look(self) -> tuple[dict[AgentID, Any], dict[AgentID, Any]]:
         env = self._env
         return {agent: env.observe(agent) for agent in env.agents}, dict(env.infos)
 
-    def _skip_dead(self) -> None:
-        env = self._env
+    def _skip_dead(self) -> bool:
+        """Takes the turns of agents that are out of the game; returns whether there were any."""
+        env, skipped = self._env, False
         while env.agents and not self._is_playing(env.agent_selection):
             try:
                 env.step(None)
@@ -84,6 +92,8 @@ class AECEnvironment(PettingZooAdapter):
                     f"raised {type(error).__name__}: {error}"
                 ) from error
             self._mark(env.agents, env.terminations, env.truncations)
+            skipped = True
+        return skipped
 
     def _turn(
         self,
