@@ -24,7 +24,7 @@ QUICK: dict[str, Any] = {
     "learning_rate": 3e-3,
     "epsilon": Linear(1.0, 0.05, 600),
     "target_period": 50,
-    "hidden_sizes": (32, 32),
+    "hidden_sizes": (32,),
     "capacity": 10_000,
     "discount": 0.9,
 }
