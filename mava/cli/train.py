@@ -100,7 +100,7 @@ def _recall(values: flags.FlagValues, given: dict[str, Any]) -> tuple[System, di
     if directory.checkpoints.last_step is None:
         raise ConfigurationError(f"{values.run_dir} has no checkpoint to resume from")
     config = directory.load_config()
-    return settings.apply(directory.load_system(), values["set"].value or ()), {
+    return directory.load_system().set(*(values["set"].value or ())), {
         name: value if values[name].present else config[name] for name, value in given.items()
     }
 

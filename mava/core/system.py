@@ -68,7 +68,7 @@ class System:
         if len(found) != 1:
             asked = key if isinstance(key, str) else key.__name__
             raise ConfigurationError(
-                f"{self.name} has {len(found)} components {asked!r}"
+                f"{self.name} has {len(found) or 'no'} components {asked!r}"
                 f"{nearest(asked, [c.name for c in self.components])}"
             )
         return found[0]  # type: ignore[return-value]

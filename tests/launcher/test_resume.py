@@ -23,7 +23,6 @@ TOTAL = 60
 def compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Runs of one system share what XLA compiles, as runs in other processes may."""
     options = {
-        "jax_numpy_rank_promotion": "allow",  # Flashbax broadcasts
         "jax_compilation_cache_dir": str(tmp_path_factory.mktemp("xla")),
         "jax_persistent_cache_min_compile_time_secs": 0.0,
     }

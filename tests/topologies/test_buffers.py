@@ -40,7 +40,7 @@ def test_items_are_consecutive_steps_of_one_environment(sampling: Sampling, leng
 
 
 def test_uniform_probability_is_one_over_the_items() -> None:
-    buffer = make_buffer(BufferPlan(Sampling.UNIFORM, 40, 4, 5, sequence_length=3), 2)
+    buffer = make_buffer(BufferPlan(Sampling.UNIFORM, 40, 6, 5, sequence_length=3), 2)
     state = buffer.add(buffer.init(ITEM), transitions(0, 2, 10))
     probability = buffer.sample(state, jax.random.key(0)).probability
     np.testing.assert_allclose(probability, np.full(5, 1 / (2 * 8)), rtol=1e-6)
