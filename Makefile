@@ -42,7 +42,8 @@ format: setup ## put imports and layout in order
 	$(VENV)/bin/ruff format
 
 benchmark: setup ## environment steps per second, over the bare environment's
-	$(VENV)/bin/python benchmarks/environment_steps.py
+	@$(VENV)/bin/python benchmarks/environment_steps.py
+	@$(VENV)/bin/python benchmarks/start_up.py
 
 requirements: setup ## compile requirements/ from pyproject.toml (UV_ARGS=--upgrade for newer versions)
 	@requirements/compile.sh $(abspath $(VENV))/bin/uv $(UV_ARGS)
