@@ -21,9 +21,10 @@ class Collecting(SingleProcess):
 
 
 def collected(system: System, steps: int, seed: int = 0) -> Collecting:
-    """``steps`` environment steps of a system with a small network, without a trainer step."""
+    """``steps`` environment steps, without a trainer step; the Q-network becomes a linear one."""
     system = system.replace("uniform_replay", min_size=system["uniform_replay"].capacity)
-    system = system.replace("q_network", hidden_sizes=(), convolutions=())
+    if any(component.name == "q_network" for component in system):
+        system = system.replace("q_network", hidden_sizes=(), convolutions=())
     runner = Collecting(system, seed)
     runner.start(lambda text: None)
     runner.advance(steps)

@@ -9,7 +9,7 @@ from mava.environments import as_factory
 from mava.testing.toy_turns import Turns
 from mava.testing.toys import Death, Echo
 from tests.faults.collecting import Kept, collected
-from tests.topologies.running import ran, small, stored
+from tests.topologies.running import small, started, stored
 
 
 @pytest.mark.parametrize("empties", [True, False])
@@ -46,10 +46,12 @@ def test_f2_f3_masks_and_deaths_leave_dead_rows_that_are_marked(where: str) -> N
     assert not held["next_legal_actions"]["agents"][0][np.array(dead * 20)].any()
 
 
+@pytest.mark.slow
 def test_f3_training_with_deaths_stays_finite() -> None:
-    runner = ran(small(as_factory(Death, deaths=(1, 3, 6), where="info"), n_step=2), 120)
+    runner = started(small(as_factory(Death, deaths=(1, 3, 6), where="info"), n_step=2))
+    metrics = runner.advance(120).metrics
     assert runner.trainer_steps == 27
-    metrics = runner.advance(121).metrics
+    assert metrics
     assert all(np.isfinite(value) for value in metrics.values())
 
 

@@ -78,6 +78,9 @@ def test_f9_random_actions_reach_every_action_of_the_space_and_no_other(
 
 
 class PaysEleven(Toy):
+    def observe(self, agent: Any) -> Any:
+        return np.ones(3, np.float32)
+
     def pay(self, agent: Any, action: Any) -> float:
         assert action in (10, 11)
         return float(action == 11)
