@@ -45,4 +45,4 @@ def test_f20_training_goes_on_over_episodes_of_any_length(options: dict[str, Any
     metrics = runner.advance(200).metrics
     assert runner.trainer_steps == 47
     assert metrics
-    assert all(np.isfinite(value) for value in metrics.values())
+    assert all(np.isfinite(value).all() for value in metrics.values())
