@@ -1,18 +1,21 @@
 """Settings for every test.
 
-Strict promotion of dtypes cannot be held for all tests, since Optax relies on promotion; the
-contract for components holds it for every other hook.
+Optax relies on the promotion of dtypes, so the contract for components is strict about it, and
+tests as a whole are not.
 """
 
 from __future__ import annotations
 
+import os
 import pathlib
 from collections.abc import Iterator
 
 import jax
 import pytest
 
-# Read when the first array is made, so before any test module is imported.
+# Both are read when the first array is made. Most functions here run a few times only, so that
+# compiling them is what costs.
+os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_backend_optimization_level=0"
 jax.config.update("jax_cpu_enable_async_dispatch", False)
 
 LENIENT = {"cli", "examples", "faults", "launcher", "systems", "topologies"}
