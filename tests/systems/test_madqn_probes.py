@@ -34,7 +34,7 @@ slow = functools.partial(pytest.param, marks=pytest.mark.slow)
         slow("own_action_decides", {"n_step": 3}),
         slow("observation_decides", {"prioritised": True}),
         slow("own_action_decides", {"sharing": "none"}),
-        ("own_action_decides", {"sharing": MAPPED, "n_step": 3, "prioritised": True}),
+        slow("own_action_decides", {"sharing": MAPPED, "n_step": 3, "prioritised": True}),
     ],
 )
 def test_every_greedy_episode_is_the_best_there_is(probe: str, options: dict[str, Any]) -> None:
@@ -60,7 +60,7 @@ def test_f15_a_truncated_step_is_worth_what_follows_and_a_terminal_one_its_rewar
     environment: Any, value: float, options: dict[str, Any]
 ) -> None:
     fast = {"updates": 4, "target_period": 10, "learning_rate": 5e-3, **options}
-    system, runner = trained(environment, 2_000, **fast)
+    system, runner = trained(environment, 1_200, **fast)
     assert np.abs(q_values(system, runner) - value).max() < 0.5
 
 
