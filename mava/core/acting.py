@@ -12,7 +12,14 @@ from mava.core import lifecycle as lc
 from mava.core import wiring
 from mava.core.calling import call
 from mava.core.component import Component
-from mava.core.contexts import ActContext, ActHooks, GroupContext, Selection, Transition
+from mava.core.contexts import (
+    ActContext,
+    ActHooks,
+    GroupContext,
+    Selection,
+    Transition,
+    ValueInputs,
+)
 from mava.core.keys import address
 from mava.core.learner import Variables, strongly_typed
 from mava.errors import WiringError
@@ -35,6 +42,7 @@ class Acting:
         self.executor = wiring.one(components, lc.Act)
         self.scorer = wiring.one(components, lc.Score)
         self.selector = wiring.one(components, lc.SelectAction)
+        self.critic = wiring.optional(components, lc.Value)
         self.recorders = wiring.find(components, lc.Record)
         self.transforms: list[tuple[lc.TransformObservation, EnvironmentSpec]] = []
         for transform in wiring.find(components, lc.TransformObservation):
@@ -50,11 +58,17 @@ class Acting:
             {
                 "score": self._initial(self.scorer),
                 "select_action": self._initial(self.selector),
+                "value": {} if self.critic is None else self._initial(self.critic),
             }
         )
         return memory
 
-    def _initial(self, component: lc.Score | lc.SelectAction) -> dict[str, PyTree]:
+    @property
+    def critic_acts(self) -> bool:
+        """Whether the critic has memory to carry along while acting."""
+        return bool(jax.tree.leaves(self.init_memory()["value"]))
+
+    def _initial(self, component: lc.Score | lc.SelectAction | lc.Value) -> dict[str, PyTree]:
         groups = self.network_spec.groups
         return {group.name: call(component, "init_memory", group) for group in groups}
 
@@ -87,7 +101,9 @@ class Acting:
         def transform_observation(observation: dict[str, Array]) -> dict[str, Array]:
             return self.transform(variables.components, observation)
 
-        def score(observation: dict[str, Array], memory: Memory) -> tuple[dict[str, Array], Memory]:
+        def score(
+            observation: dict[str, Array], memory: Memory
+        ) -> tuple[dict[str, PyTree], Memory]:
             outputs = {}
             for group in groups:
                 context = GroupContext(group, variables.components.get(self.scorer.name, ()))
@@ -106,7 +122,7 @@ class Acting:
             }
 
         def select_action(
-            scores: dict[str, Array], legal_actions: dict[str, Array], memory: Memory
+            scores: dict[str, PyTree], legal_actions: dict[str, Array], memory: Memory
         ) -> tuple[dict[str, Selection], Memory]:
             outputs = {}
             for index, group in enumerate(groups):
@@ -136,11 +152,32 @@ class Acting:
         for group in groups:
             _check_action(self.executor, "act", selections[group.name], group)
         extras = {name: selection.extras for name, selection in selections.items()}
+        if explore and self.critic_acts:
+            memory = {**memory, "value": self._carry_critic(variables, memory, timestep, actions)}
         return actions, extras, memory
+
+    def _carry_critic(
+        self, variables: Variables, memory: Memory, timestep: TimeStep, actions: dict[str, Array]
+    ) -> dict[str, PyTree]:
+        assert self.critic is not None
+        inputs = ValueInputs(
+            self.transform(variables.components, timestep.observation), actions, timestep.state
+        )
+        after = {}
+        for group in self.network_spec.groups:
+            context = GroupContext(group, variables.components.get(self.critic.name, ()))
+            before = memory["value"][group.name]
+            after[group.name] = call(
+                self.critic, "value", variables.params, inputs, before, context
+            )[1]
+        return after
 
     def record(self, transition: Transition) -> dict[str, PyTree]:
         """Joins what the recorders choose to store of one transition."""
         fields: dict[str, PyTree] = {}
+        # Acting resets the memory of an episode that ended; what it acted with is what is stored.
+        memory = where_tree(transition.timestep.start, self.init_memory(), transition.memory)
+        transition = transition._replace(memory=memory)
         for recorder in self.recorders:
             made = call(recorder, "record", transition)
             for name in made.keys() & fields.keys():

@@ -28,6 +28,9 @@ class Arity(enum.Enum):
 HOOKS: dict[str, type[Hook]] = {}
 """Every hook by its method's name, in the order of the lifecycle."""
 
+HELPERS: dict[str, list[type[Hook]]] = {}
+"""The hooks that have a method beside their own, such as ``init_memory``, by its name."""
+
 
 class Component(abc.ABC):  # noqa: B024  # its hooks have the abstract methods
     """A part of a system: a frozen dataclass whose fields are its configuration.
@@ -71,6 +74,9 @@ class Hook(Component):
             ]
             cls.arity, cls.stage, cls.method = arity, stage, method
             HOOKS[method] = cls
+            for name, function in vars(cls).items():
+                if inspect.isfunction(function) and not name.startswith("_") and name != method:
+                    HELPERS.setdefault(name, []).append(cls)
         super().__init_subclass__(**kwargs)
 
 
@@ -92,12 +98,13 @@ def hooks_of(component: Component | type[Component]) -> list[type[Hook]]:
 def _check_method(cls: type[Component], method: str, function: Any) -> None:
     hook = HOOKS.get(method)
     if hook is None:
+        hook = next((h for h in HELPERS.get(method, ()) if issubclass(cls, h)), None)
+    if hook is None:
         _check_spelling(cls, method)
     elif not issubclass(cls, hook):
         raise WiringError(
             f"{cls.__name__} defines {method}() but does not inherit {hook.__name__}, so it would "
-            "never "
-            f"run; write class {cls.__name__}({hook.__name__}, ...)"
+            f"never run; write class {cls.__name__}({hook.__name__}, ...)"
         )
     elif hook is not cls:
         expected = list(inspect.signature(getattr(hook, method)).parameters)
@@ -110,9 +117,9 @@ def _check_method(cls: type[Component], method: str, function: Any) -> None:
 
 
 def _check_spelling(cls: type[Component], method: str) -> None:
-    missing = [
-        n for n, h in HOOKS.items() if issubclass(cls, h) and getattr(cls, n) is getattr(h, n)
-    ]
+    own = {name: h for name, h in HOOKS.items() if issubclass(cls, h)}
+    own |= {name: h for name, hooks in HELPERS.items() for h in hooks if issubclass(cls, h)}
+    missing = [name for name, h in own.items() if getattr(cls, name) is getattr(h, name)]
     close = difflib.get_close_matches(method, missing, n=1, cutoff=0.8)
     if not close:
         unused = [name for name in HOOKS if not hasattr(cls, name)]
@@ -120,5 +127,5 @@ def _check_spelling(cls: type[Component], method: str) -> None:
     if close:
         raise WiringError(
             f"{cls.__name__} defines {method}(), which no hook calls; did you mean {close[0]}() of "
-            f"{HOOKS[close[0]].__name__}? A helper's name should start with an underscore"
+            f"{(own | HOOKS)[close[0]].__name__}? A helper's name should start with an underscore"
         )

@@ -64,10 +64,10 @@ class ActHooks(NamedTuple):
 
     transform_observation: Callable[[dict[str, Array]], dict[str, Array]]
     score: Callable[
-        [dict[str, Array], dict[str, PyTree]], tuple[dict[str, Array], dict[str, PyTree]]
+        [dict[str, Array], dict[str, PyTree]], tuple[dict[str, PyTree], dict[str, PyTree]]
     ]
     select_action: Callable[
-        [dict[str, Array], dict[str, Array], dict[str, PyTree]],
+        [dict[str, PyTree], dict[str, Array], dict[str, PyTree]],
         tuple[dict[str, Selection], dict[str, PyTree]],
     ]
 
@@ -118,8 +118,34 @@ class Unrolled(NamedTuple):
             step, each with the memory that followed the step. Computed only when called.
     """
 
-    scores: dict[str, Array]
-    next_scores: Callable[[], dict[str, Array]]
+    scores: dict[str, PyTree]
+    next_scores: Callable[[], dict[str, PyTree]]
+
+
+class ValueInputs(NamedTuple):
+    """What a critic may look at.
+
+    Attributes:
+        observation: by group, of all agents, as the networks see them.
+        action: by group; ``None`` where the batch has none.
+        state: the global state; ``None`` where the batch has none.
+    """
+
+    observation: dict[str, Array]
+    action: dict[str, Array] | None
+    state: Array | None
+
+
+class UnrolledValues(NamedTuple):
+    """The critic over a batch ``[B, T]``, its memory as in ``Unrolled``.
+
+    Attributes:
+        values: per group ``[B, T, N]``.
+        next_values: a call that gives the same of the true outcome of each step.
+    """
+
+    values: dict[str, Array]
+    next_values: Callable[[], dict[str, Array]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,8 +159,10 @@ class LearnContext:
         key: a random key for this component and trainer step alone.
         all_mean: averages a tree over the devices that train together; the identity on one.
         unroll: the acting network over a batch: params, batch -> ``Unrolled``.
-        value: the critic: params, batch -> values ``[B, T, N]`` by group.
-        mix: the mixer: params, values by group, state -> ``[B, T]``.
+        value: the critic over a batch: params, batch -> ``UnrolledValues``. The values are of the
+            batch's ``observation``, ``action`` and ``state``; the next ones of the fields of these
+            names that begin with ``next_``.
+        mix: the mixer: params, values by group, batch -> ``[B, T]``.
     """
 
     spec: EnvironmentSpec
@@ -143,8 +171,8 @@ class LearnContext:
     key: jax.Array
     all_mean: Callable[[PyTree], PyTree]
     unroll: Callable[[Params, Batch], Unrolled]
-    value: Callable[[Params, Batch], dict[str, Array]]
-    mix: Callable[[Params, dict[str, Array], Array | None], Array]
+    value: Callable[[Params, Batch], UnrolledValues]
+    mix: Callable[[Params, dict[str, Array], Batch], Array]
 
 
 class LearnHooks(NamedTuple):
@@ -175,4 +203,6 @@ __all__ = [
     "Selection",
     "Transition",
     "Unrolled",
+    "UnrolledValues",
+    "ValueInputs",
 ]

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 
 from mava.core.plans import Sampling
 from mava.errors import WiringError
+from mava.functional.loops import shapes_of
 from mava.types import PyTree
 
 if TYPE_CHECKING:
@@ -30,10 +31,10 @@ def dry_run(program: Program) -> None:
     """Raises:
     WiringError: a memory, learner state, metric or priority of the wrong shape or dtype.
     """
-    key = jax.eval_shape(lambda: jax.random.key(0))
-    learner = jax.eval_shape(program.init_learner, key)
+    key = shapes_of(lambda: jax.random.key(0))
+    learner = shapes_of(program.init_learner, key)
     _check_act(program, learner, key)
-    after, metrics, priorities = jax.eval_shape(program.learn, learner, batch_shapes(program), key)
+    after, metrics, priorities = shapes_of(program.learn, learner, batch_shapes(program), key)
     _check_same("learn()", "the trainer's state", learner, after)
     for name, metric in metrics.items():
         if metric.shape != () and "/by_agent/" not in name:
@@ -52,10 +53,10 @@ def dry_run(program: Program) -> None:
 
 
 def _check_act(program: Program, learner: PyTree, key: PyTree) -> None:
-    memory = jax.eval_shape(program.init_memory)
+    memory = shapes_of(program.init_memory)
     timestep, clock = program.spec.zero_timestep(), jnp.zeros((), jnp.int32)
     for explore in (True, False):
-        _, _, after = jax.eval_shape(
+        _, _, after = shapes_of(
             lambda state, m, t, c, k, e=explore: program.act(program.publish(state), m, t, c, k, e),
             learner,
             memory,

@@ -15,11 +15,19 @@ from mava.core import wiring
 from mava.core.acting import Acting
 from mava.core.calling import call
 from mava.core.component import Component
-from mava.core.contexts import Batch, GroupContext, LearnContext, LearnHooks, LossOutput, Unrolled
+from mava.core.contexts import (
+    Batch,
+    LearnContext,
+    LearnHooks,
+    LossOutput,
+    Unrolled,
+    UnrolledValues,
+)
 from mava.core.keys import address
 from mava.core.learner import LearnerState, Params, strongly_typed
+from mava.core.unrolling import unroll_scores, unroll_values
 from mava.errors import WiringError
-from mava.functional.loops import is_plain, vmap
+from mava.functional.loops import is_plain
 from mava.types import Array, PyTree
 
 AllMean = Callable[[PyTree], PyTree]
@@ -84,6 +92,9 @@ class Learning:
             return {}
         return dict(params) if self.targets.targets is None else _pick(params, self.targets.targets)
 
+    def _targets_for(self, component: Component, learner: LearnerState) -> Params:
+        return learner.target_params if self.targets is not None else _NoTargets(component.name)
+
     def _prepare(
         self, learner: LearnerState, batch: Batch, key: jax.Array, all_mean: AllMean
     ) -> tuple[LearnerState, Batch]:
@@ -120,13 +131,18 @@ class Learning:
             metrics.update({f"{loss.name}/{name}": x for name, x in output.metrics.items()})
             for group, share in (output.per_agent or {}).items():
                 metrics[f"{loss.name}/by_agent/{group}"] = share
-            priorities = output.priorities if output.priorities is not None else priorities
-        gradients, metrics = all_mean((gradients, metrics))
+            if output.priorities is not None:
+                if priorities is not None:
+                    raise WiringError(
+                        f"{loss.name} returns priorities, and a loss before it did too; one may"
+                    )
+                priorities = output.priorities
+        gradients = all_mean(gradients)
         for measure in self.measures:
             context = self._context(measure, learner, key, all_mean)
             measured = call(measure, "measure", gradients, batch, context)
             metrics.update({f"{measure.name}/{name}": x for name, x in measured.items()})
-        return gradients, metrics, priorities
+        return gradients, all_mean(metrics), priorities
 
     def _apply(self, learner: LearnerState, gradients: Params) -> LearnerState:
         params, states = dict(learner.params), dict(learner.optimiser)
@@ -147,30 +163,28 @@ class Learning:
         self, component: Component, learner: LearnerState, key: jax.Array, all_mean: AllMean
     ) -> LearnContext:
         def unroll(params: Params, batch: Batch) -> Unrolled:
-            return self._unroll(params, batch, learner.components)
+            return unroll_scores(self.acting, params, batch, learner.components)
 
-        def value(params: Params, batch: Batch) -> dict[str, Array]:
+        def value(params: Params, batch: Batch) -> UnrolledValues:
             if self.critic is None:
                 raise WiringError(
                     f"{component.name} calls context.value(), but no component implements "
-                    "Value.value(); "
-                    f"add a critic"
+                    f"Value.value(); add a critic"
                 )
-            inner = self._context(self.critic, learner, key, all_mean)
-            observed = {**batch, "observation": self._transformed(batch, "observation", learner)}
-            return call(self.critic, "value", params, observed, inner)  # type: ignore[no-any-return]
+            return unroll_values(self.acting, self.critic, params, batch, learner.components)
 
-        def mix(params: Params, values: dict[str, Array], state: Array | None) -> Array:
+        def mix(params: Params, values: dict[str, Array], batch: Batch) -> Array:
             if self.mixer is None:
                 raise WiringError(
                     f"{component.name} calls context.mix(), but no component implements "
-                    "Mix.mix(); add a mixer"
+                    f"Mix.mix(); add a mixer"
                 )
-            return call(self.mixer, "mix", params, values, state)  # type: ignore[no-any-return]
+            inner = self._context(self.mixer, learner, key, all_mean)
+            return call(self.mixer, "mix", params, values, batch, inner)  # type: ignore[no-any-return]
 
         return LearnContext(
             spec=self.spec,
-            target_params=learner.target_params,
+            target_params=self._targets_for(component, learner),
             updates=learner.updates,
             key=address(key, learner.updates, component.name),
             all_mean=all_mean,
@@ -179,50 +193,19 @@ class Learning:
             mix=mix,
         )
 
-    def _transformed(self, batch: Batch, field: str, learner: LearnerState) -> dict[str, Array]:
-        return self.acting.transform(learner.components, batch[field])
 
-    def _unroll(self, params: Params, batch: Batch, components: dict[str, PyTree]) -> Unrolled:
-        scorer = self.acting.scorer
-        observation = self.acting.transform(components, batch["observation"])
-        scores, memories = {}, {}
-        for group in self.spec.groups:
-            context = GroupContext(group, components.get(scorer.name, ()))
-            scores[group.name], memories[group.name] = call(
-                scorer,
-                "unroll",
-                params,
-                observation[group.name],
-                batch["start"],
-                self._first_memory(batch, group.name),
-                context,
-            )
+class _NoTargets(dict[str, PyTree]):
+    """Says what to do when a hook asks for targets that nobody keeps."""
 
-        def next_scores() -> dict[str, Array]:
-            following = self.acting.transform(components, batch["next_observation"])
-            found = {}
-            for group in self.spec.groups:
-                context = GroupContext(group, components.get(scorer.name, ()))
-                found[group.name] = _score_each(
-                    scorer,
-                    params,
-                    following[group.name],
-                    batch["start"],
-                    memories[group.name],
-                    context,
-                )
-            return found
+    def __init__(self, component: str) -> None:
+        super().__init__()
+        self._component = component
 
-        return Unrolled(scores, next_scores)
-
-    def _first_memory(self, batch: Batch, group: str) -> PyTree:
-        """The memory before the first step ``[B, ...]``: as recorded, else as at an episode's
-        start."""
-        if "memory" in batch:
-            return jax.tree.map(lambda x: x[:, 0], batch["memory"]["score"][group])
-        size = batch["start"].shape[0]
-        initial = self.acting.init_memory()["score"][group]
-        return jax.tree.map(lambda x: jnp.broadcast_to(x, (size, *jnp.shape(x))), initial)
+    def __missing__(self, name: str) -> PyTree:
+        raise WiringError(
+            f"{self._component} reads the target parameters {name!r}, but no component implements "
+            f"UpdateTargets.update_targets(); add one, such as HardTargetUpdate"
+        )
 
 
 def _check_output(loss: lc.Loss, output: LossOutput) -> None:
@@ -235,24 +218,6 @@ def _check_output(loss: lc.Loss, output: LossOutput) -> None:
             f"{loss.name}.loss() returned a loss of shape {list(jnp.shape(output.loss))}; a loss "
             f"is a scalar, so reduce it"
         )
-
-
-def _score_each(
-    scorer: lc.Score,
-    params: Params,
-    observation: Array,
-    start: Array,
-    memory: PyTree,
-    context: GroupContext,
-) -> Array:
-    """Scores of ``[B, T, N, *O]``, each step from a memory of its own ``[B, T, ...]``."""
-    if not jax.tree.leaves(memory):
-        return call(scorer, "unroll", params, observation, start, memory, context)[0]  # type: ignore[no-any-return]
-
-    def one(x: Array, before: PyTree) -> Array:
-        return call(scorer, "score", params, x, before, context)[0]  # type: ignore[no-any-return]
-
-    return vmap(vmap(one))(observation, memory)
 
 
 def _pick(params: Params, sets: Sequence[str]) -> dict[str, Any]:

@@ -27,12 +27,13 @@ from mava.core.contexts import (
     Params,
     Selection,
     Transition,
+    ValueInputs,
 )
 from mava.core.evaluation import ActFunction, EpisodeRunner, Evaluation
 from mava.core.learner import LearnerState
 from mava.core.observing import Observer, Progress, Run
 from mava.core.plans import BufferPlan
-from mava.functional.loops import scan_with_reset, vmap
+from mava.functional.loops import unroll
 from mava.types import Array, ArraySpec, EnvironmentSpec, GroupSpec, PyTree, TimeStep
 
 # -------------------------------------------------------------------------------------------- init
@@ -78,9 +79,9 @@ class Score(Hook, arity=Arity.ONE, stage="act"):
     @abc.abstractmethod
     def score(
         self, params: Params, observation: Array, memory: PyTree, context: GroupContext
-    ) -> tuple[Array, PyTree]:
-        """Once per group and step: ``[N, *O]`` and the memory -> scores ``[N, ...]`` and the memory
-        after it. ``params`` holds every set by name."""
+    ) -> tuple[PyTree, PyTree]:
+        """Once per group and step: ``[N, *O]`` and the memory -> scores, a tree of arrays
+        ``[N, ...]``, and the memory after it. ``params`` holds every set by name."""
 
     def unroll(
         self,
@@ -89,21 +90,18 @@ class Score(Hook, arity=Arity.ONE, stage="act"):
         start: Array,
         memory: PyTree,
         context: GroupContext,
-    ) -> tuple[Array, PyTree]:
+    ) -> tuple[PyTree, PyTree]:
         """``score`` over sequences: ``[B, T, N, *O]``, flags of first steps ``[B, T]``, memory
         ``[B, ...]`` -> scores ``[B, T, N, ...]`` and the memory after every step ``[B, T, ...]``.
         Override it for speed."""
         initial = self.init_memory(context.group)
-
-        def step(carry: PyTree, x: Array) -> tuple[PyTree, tuple[Array, PyTree]]:
-            scores, after = self.score(params, x, carry, context)
-            return after, (scores, after)
-
-        def one(observation: Array, start: Array, memory: PyTree) -> PyTree:
-            return scan_with_reset(step, memory, initial, observation, start)
-
-        scores, memories = vmap(one)(observation, start, memory)
-        return scores, memories
+        return unroll(
+            lambda x, before: self.score(params, x, before, context),
+            memory,
+            initial,
+            observation,
+            start,
+        )
 
 
 class SelectAction(Hook, arity=Arity.ONE, stage="act"):
@@ -115,7 +113,7 @@ class SelectAction(Hook, arity=Arity.ONE, stage="act"):
 
     @abc.abstractmethod
     def select_action(
-        self, scores: Array, legal_actions: Array, memory: PyTree, context: ActContext
+        self, scores: PyTree, legal_actions: Array, memory: PyTree, context: ActContext
     ) -> tuple[Selection, PyTree]:
         """Once per group: scores ``[N, ...]`` and bool ``[N, A]`` -> actions ``[N,
         *actions.array.shape]``, extras to record, and the memory. Without ``context.explore`` the
@@ -165,6 +163,11 @@ class PrepareBatch(Hook, arity=Arity.CHAIN, stage="learn"):
     requires: ClassVar[frozenset[str]] = frozenset()
     provides: ClassVar[frozenset[str]] = frozenset()
 
+    @property
+    def more_steps(self) -> int:
+        """Transitions that it needs in each item beyond those it hands on."""
+        return 0
+
     def init_state(self, spec: EnvironmentSpec) -> PyTree:
         """Statistics kept beside the parameters and published with them; ``()`` where there are
         none."""
@@ -178,20 +181,50 @@ class PrepareBatch(Hook, arity=Arity.CHAIN, stage="learn"):
 
 
 class Value(Hook, arity=Arity.OPTIONAL, stage="learn"):
-    """A critic, called by losses and batch preparation as ``context.value``."""
+    """A critic, called by losses and batch preparation as ``context.value``. One with memory also
+    runs while acting, so that its memory is there when a batch begins in mid-episode."""
+
+    def init_memory(self, group: GroupSpec) -> PyTree:
+        """Memory at the start of an episode, for one environment; ``()`` for a feed-forward
+        critic."""
+        return ()
 
     @abc.abstractmethod
-    def value(self, params: Params, batch: Batch, context: LearnContext) -> dict[str, Array]:
-        """Values per group, ``[B, T, N]``, of the batch's observations (and actions and global
-        state)."""
+    def value(
+        self, params: Params, inputs: ValueInputs, memory: PyTree, context: GroupContext
+    ) -> tuple[Array, PyTree]:
+        """Once per group and step: what all groups observe (and do), and the global state -> the
+        values of this group's agents ``[N]``, and the memory after it."""
+
+    def unroll_value(
+        self,
+        params: Params,
+        inputs: ValueInputs,
+        start: Array,
+        memory: PyTree,
+        context: GroupContext,
+    ) -> tuple[Array, PyTree]:
+        """``value`` over sequences: inputs ``[B, T, ...]``, flags of first steps ``[B, T]``, memory
+        ``[B, ...]`` -> values ``[B, T, N]`` and the memory after every step ``[B, T, ...]``.
+        Override it for speed."""
+        return unroll(
+            lambda x, before: self.value(params, x, before, context),
+            memory,
+            self.init_memory(context.group),
+            inputs,
+            start,
+        )
 
 
 class Mix(Hook, arity=Arity.OPTIONAL, stage="learn"):
     """A mixer: joins the agents' values into one, called by losses as ``context.mix``."""
 
     @abc.abstractmethod
-    def mix(self, params: Params, values: dict[str, Array], state: Array | None) -> Array:
-        """``[B, T, N]`` per group and the global state ``[B, T, *S]`` -> ``[B, T]``."""
+    def mix(
+        self, params: Params, values: dict[str, Array], batch: Batch, context: LearnContext
+    ) -> Array:
+        """Values ``[B, T, N]`` per group, and the batch they belong to, with its global state where
+        there is one -> ``[B, T]``."""
 
 
 class Loss(Hook, arity=Arity.KEYED, stage="learn"):
@@ -211,6 +244,11 @@ class Optimise(Hook, arity=Arity.KEYED, stage="learn"):
     ``None``)."""
 
     optimises: tuple[str, ...] | None
+
+    @property
+    def name(self) -> str:
+        """The class's name, and the sets that it is limited to: a system may have several."""
+        return "_".join((super().name, *(self.optimises or ())))
 
     @abc.abstractmethod
     def optimiser(self) -> optax.GradientTransformation: ...

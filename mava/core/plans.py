@@ -33,7 +33,8 @@ class BufferPlan:
         priority_exponent: the power that turns priorities into probabilities (0 is uniform).
 
     Raises:
-        ConfigurationError: for a plan under which training could never begin.
+        ConfigurationError: for a plan under which training could never begin, or sizes that are not
+            whole numbers.
     """
 
     sampling: Sampling
@@ -46,40 +47,75 @@ class BufferPlan:
 
     def __post_init__(self) -> None:
         for field in ("capacity", "min_size", "batch_size", "sequence_length", "period"):
-            if getattr(self, field) < 1:
-                raise ConfigurationError(
-                    f"the buffer's {field} is {getattr(self, field)}; it must be at least 1"
-                )
+            check_count(f"the buffer's {field}", getattr(self, field))
         if self.min_size > self.capacity:
             raise ConfigurationError(
-                f"the buffer's min_size ({self.min_size}) is above its capacity "
-                f"({self.capacity}), so training "
-                f"would never begin; lower min_size or raise capacity"
+                f"the buffer's min_size ({self.min_size}) is above its capacity ({self.capacity}), "
+                f"so training would never begin; lower min_size or raise capacity"
             )
-        items = self.batch_size * (
-            self.sequence_length if self.sampling is Sampling.ON_POLICY else 1
-        )
-        if items > self.capacity:
+        if self.batch_size > self.capacity:
             raise ConfigurationError(
-                f"a batch ({self.batch_size} x {self.sequence_length}) is larger than the "
-                "buffer's capacity "
-                f"({self.capacity} transitions); lower batch_size or raise capacity"
-            )
-        if self.sampling is Sampling.ON_POLICY and items != self.capacity:
-            raise ConfigurationError(
-                f"an on-policy buffer holds one batch, but its capacity is {self.capacity} and its "
-                f"batch {self.batch_size} x {self.sequence_length}; make them equal"
+                f"a batch ({self.batch_size}) is larger than the buffer's capacity "
+                f"({self.capacity}); lower batch_size or raise capacity"
             )
         if self.sequence_length > self.capacity:
             raise ConfigurationError(
                 f"one sequence ({self.sequence_length} transitions) does not fit the buffer's "
-                "capacity "
-                f"({self.capacity}); raise capacity"
+                f"capacity ({self.capacity}); raise capacity"
             )
         if not 0.0 <= self.priority_exponent <= 1.0:
             raise ConfigurationError(
                 f"priority_exponent is {self.priority_exponent}; it must lie in [0, 1]"
             )
+
+    @classmethod
+    def on_policy(cls, sequence_length: int) -> BufferPlan:
+        """A buffer that holds one rollout of ``sequence_length`` steps of every environment, which
+        is one batch and is used once. ``placed`` fills in how many environments there are."""
+        return cls(Sampling.ON_POLICY, sequence_length, sequence_length, 1, sequence_length)
+
+    def placed(self, num_environments: int, more_steps: int = 0) -> BufferPlan:
+        """The plan for this many environments, its items longer by ``more_steps`` transitions.
+
+        Raises:
+            ConfigurationError: when these environments could never fill it for a first sample.
+        """
+        length = self.sequence_length + more_steps
+        if self.sampling is Sampling.ON_POLICY:
+            size = length * num_environments
+            return dataclasses.replace(
+                self,
+                capacity=size,
+                min_size=size,
+                batch_size=num_environments,
+                sequence_length=length,
+            )
+        row = self.capacity // num_environments
+        if self.min_size > row * num_environments:
+            raise ConfigurationError(
+                f"{num_environments} environments share a buffer of {self.capacity} transitions, "
+                f"which holds {row * num_environments} in equal rows, fewer than min_size "
+                f"({self.min_size}); raise capacity"
+            )
+        if length > -(-self.min_size // num_environments):
+            raise ConfigurationError(
+                f"training begins at min_size ({self.min_size}) transitions of {num_environments} "
+                f"environments, but one item needs {length} of one environment in a row; raise "
+                f"min_size to {length * num_environments}"
+            )
+        return dataclasses.replace(self, sequence_length=length)
+
+
+def check_count(what: str, value: int, least: int = 1) -> None:
+    """Refuses what is not a whole number of at least ``least``.
+
+    Raises:
+        ConfigurationError: naming ``what``.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ConfigurationError(
+            f"{what} is {value!r}; it must be at least {least}, and whole"
+        )
 
 
 class Rounds(NamedTuple):
@@ -115,8 +151,7 @@ def rounds_of(plan: BufferPlan, update_every: int | None, updates: int) -> Round
     Raises:
         ConfigurationError: a period that does not go with the buffer, or fewer than 1 update.
     """
-    if updates < 1:
-        raise ConfigurationError(f"the trainer's updates is {updates}; it must be at least 1")
+    check_count("the trainer's updates", updates)
     if plan.sampling is Sampling.ON_POLICY:
         if update_every is not None:
             raise ConfigurationError(
@@ -124,9 +159,10 @@ def rounds_of(plan: BufferPlan, update_every: int | None, updates: int) -> Round
                 "when to train: whenever it is full; set update_every to None"
             )
         return Rounds(plan.capacity, plan.capacity, updates)
-    if update_every is None or update_every < 1:
+    if update_every is None:
         raise ConfigurationError(
-            f"the trainer's update_every is {update_every}; give the environment steps between "
-            f"rounds of updates, at least 1"
+            "the trainer's update_every is None; give the environment steps between rounds of "
+            "updates"
         )
+    check_count("the trainer's update_every", update_every)
     return Rounds(plan.min_size, update_every, updates)

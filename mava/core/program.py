@@ -18,8 +18,9 @@ from mava.core.contexts import Transition
 from mava.core.dry_run import dry_run
 from mava.core.learner import LearnerState, Variables
 from mava.core.learning import Learning
-from mava.core.plans import BufferPlan, Rounds, rounds_of
+from mava.core.plans import BufferPlan, Rounds, check_count, rounds_of
 from mava.errors import WiringError
+from mava.functional.loops import shapes_of
 from mava.types import Array, EnvironmentSpec, PyTree, TimeStep
 
 
@@ -103,19 +104,17 @@ def build_program(name: str, components: Sequence[Component], spec: EnvironmentS
     wiring.check_params(components, owners)
     learning = Learning(components, acting)
     trainer = wiring.one(components, lc.Update)
-    plan = wiring.one(components, lc.Plan).plan()
     executor = wiring.one(components, lc.Act)
-    if executor.num_environments < 1:
-        raise WiringError(
-            f"{executor.name}.num_environments is {executor.num_environments}; it must be at "
-            "least 1"
-        )
-    acting_sets = {n for n, owner in owners.items() if owner == acting.scorer.name}
+    check_count(f"{executor.name}.num_environments", executor.num_environments)
+    unpublished = _learning_only(components, acting)
 
     def publish(learner: LearnerState) -> Variables:
-        params = {n: p for n, p in learner.params.items() if n in acting_sets}
+        params = {n: p for n, p in learner.params.items() if owners[n] not in unpublished}
         return Variables(params, learner.components)
 
+    preparers = wiring.find(components, lc.PrepareBatch)
+    more_steps: int = sum(preparer.more_steps for preparer in preparers)
+    plan = wiring.one(components, lc.Plan).plan().placed(executor.num_environments, more_steps)
     item = _item_shapes(acting, learning, publish)
     wiring.check_fields(components, [*item, "probability"])
     program = Program(
@@ -140,6 +139,13 @@ def build_program(name: str, components: Sequence[Component], spec: EnvironmentS
     return program
 
 
+def _learning_only(components: Sequence[Component], acting: Acting) -> set[str]:
+    """Components whose parameters nobody needs to act: critics and mixers."""
+    hooks: tuple[type[Component], ...] = (lc.Mix,) if acting.critic_acts else (lc.Mix, lc.Value)
+    acts = (lc.Score, lc.SelectAction, lc.TransformObservation)
+    return {c.name for c in components if isinstance(c, hooks) and not isinstance(c, acts)}
+
+
 def _item_shapes(
     acting: Acting, learning: Learning, publish: Callable[[LearnerState], Variables]
 ) -> dict[str, PyTree]:
@@ -153,14 +159,14 @@ def _item_shapes(
         actions, extras, _ = acting.act(variables, memory, timestep, clock, key)
         return acting.record(Transition(timestep, actions, extras, memory, timestep))
 
-    item: dict[str, PyTree] = jax.eval_shape(first_transition)
+    item: dict[str, PyTree] = shapes_of(first_transition)
     return item
 
 
 def _owners(components: Sequence[Component], spec: EnvironmentSpec) -> dict[str, str]:
     owners: dict[str, str] = {}
     for component in wiring.find(components, lc.InitParams):
-        made = jax.eval_shape(lambda c=component: call(c, "init_params", jax.random.key(0), spec))
+        made = shapes_of(lambda c=component: call(c, "init_params", jax.random.key(0), spec))
         for name in made:
             if name in owners:
                 raise WiringError(

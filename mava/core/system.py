@@ -73,20 +73,36 @@ class System:
             )
         return found[0]  # type: ignore[return-value]
 
-    def with_(self, *components: Component) -> System:
-        """Puts components in. Each replaces, where it stands, the one of its name, or the one that
-        holds the same place: the same hook where only one may implement it, or the same parameters
-            to
-        train. Otherwise it is appended."""
+    def with_(
+        self,
+        *components: Component,
+        before: str | type[Component] | None = None,
+        after: str | type[Component] | None = None,
+    ) -> System:
+        """Puts components in.
+
+        Each replaces, where it stands, the one of its name, or the one that holds the same place:
+        the same hook where only one may implement it, or the same parameters to train or to
+        optimise. Otherwise it is put before or after the component named, or at the end.
+
+        Raises:
+            ConfigurationError: when there is nothing of that name or class.
+        """
         ordered = list(self.components)
+        at = len(ordered)
+        if before is not None or after is not None:
+            beside: Component = self[before if before is not None else after]  # type: ignore[index]
+            at = ordered.index(beside) + (before is None)
         for new in components:
             wiring.check_component(new)
             places = [index for index, old in enumerate(ordered) if _same_place(old, new)]
             if places:
                 ordered[places[0]] = new
+                at -= sum(index < at for index in places[1:])
                 ordered = [c for index, c in enumerate(ordered) if index not in places[1:]]
             else:
-                ordered.append(new)
+                ordered.insert(at, new)
+                at += 1
         return dataclasses.replace(self, components=tuple(ordered))
 
     def without(self, *keys: str | type[Component]) -> System:
@@ -204,7 +220,8 @@ def _same_place(old: Component, new: Component) -> bool:
     if isinstance(old, lc.Loss) and isinstance(new, lc.Loss):
         return bool(set(old.trains) & set(new.trains))
     if isinstance(old, lc.Optimise) and isinstance(new, lc.Optimise):
-        return old.optimises == new.optimises
+        both_all = old.optimises is None and new.optimises is None
+        return both_all or bool(set(old.optimises or ()) & set(new.optimises or ()))
     return False
 
 

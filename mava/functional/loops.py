@@ -73,6 +73,28 @@ def vmap(
     return call
 
 
+def shapes_of(fn: Callable[..., Output], *args: Any) -> Output:
+    """What ``fn`` returns, as shapes and dtypes. Nothing is computed, save in plain Python, where
+    ``fn`` runs on zeros so that breakpoints stop on values.
+
+    Args:
+        fn: a function of trees of arrays.
+        args: trees of arrays, or of their shapes.
+    """
+    if not is_plain():
+        return jax.eval_shape(fn, *args)  # type: ignore[no-any-return]
+    outputs = fn(*jax.tree.map(_zeros, args))
+    return jax.tree.map(lambda x: jax.ShapeDtypeStruct(jnp.shape(x), jnp.result_type(x)), outputs)  # type: ignore[no-any-return]
+
+
+def _zeros(leaf: Any) -> Any:
+    if not isinstance(leaf, jax.ShapeDtypeStruct):
+        return leaf
+    if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        return jax.random.key(0)
+    return jnp.zeros(leaf.shape, leaf.dtype)
+
+
 def stack_trees(trees: Sequence[Output]) -> Output:
     """Stacks the leaves of equal trees along a new first axis."""
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)  # type: ignore[no-any-return]
@@ -81,6 +103,42 @@ def stack_trees(trees: Sequence[Output]) -> Output:
 def where_tree(condition: Array, on_true: PyTree, on_false: PyTree) -> PyTree:
     """``jnp.where`` with one scalar condition over two trees of the same structure."""
     return jax.tree.map(lambda x, y: jnp.where(condition, x, y), on_true, on_false)
+
+
+def unroll(
+    step: Callable[[PyTree, PyTree], tuple[PyTree, PyTree]],
+    memory: PyTree,
+    initial: PyTree,
+    inputs: PyTree,
+    start: Array,
+) -> tuple[PyTree, PyTree]:
+    """Runs ``step(input, memory) -> (output, memory)`` over a batch of sequences.
+
+    Without memory all steps run at once; with it they are scanned, and where ``start`` is true the
+    memory is ``initial`` before the step.
+
+    Args:
+        step: for one step of one sequence.
+        memory: before the first steps, leaves ``[B, ...]``.
+        initial: for one sequence.
+        inputs: leaves ``[B, T, ...]``.
+        start: bool ``[B, T]``.
+
+    Returns:
+        The outputs and the memory after each step, leaves ``[B, T, ...]``.
+    """
+    if not jax.tree.leaves(initial):
+        return vmap(vmap(lambda x: step(x, initial)[0]))(inputs), initial
+
+    def advance(before: PyTree, x: PyTree) -> tuple[PyTree, tuple[PyTree, PyTree]]:
+        output, after = step(x, before)
+        return after, (output, after)
+
+    def one(memory: PyTree, inputs: PyTree, start: Array) -> tuple[PyTree, PyTree]:
+        outputs, memories = scan_with_reset(advance, memory, initial, inputs, start)
+        return outputs, memories
+
+    return vmap(one)(memory, inputs, start)
 
 
 def scan_with_reset(

@@ -78,8 +78,8 @@ def madqn(
         QNetwork(hidden_sizes=hidden_sizes, sharing=sharing),  # type: ignore[arg-type]
         EpsilonGreedy(epsilon=epsilon),
         RecordTransition(),
-        replay(capacity=capacity, min_size=min_size, batch_size=batch_size, sequence_length=n_step),
-        NStepReturn(discount=discount),
+        replay(capacity=capacity, min_size=min_size, batch_size=batch_size),
+        NStepReturn(steps=n_step, discount=discount),
         MADQNLoss(),
         Adam(learning_rate=learning_rate),
         HardTargetUpdate(period=target_period),

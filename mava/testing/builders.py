@@ -21,6 +21,7 @@ from mava.core.contexts import (
     Params,
     Transition,
     Unrolled,
+    UnrolledValues,
 )
 from mava.core.evaluation import ActFunction, Episodes, Evaluation
 from mava.core.observing import Progress, Run
@@ -205,7 +206,7 @@ def learn_context(
     updates: int | Array = 0,
     key: int | jax.Array = 0,
     unroll: Callable[[Params, Batch], Unrolled] | None = None,
-    value: Callable[[Params, Batch], dict[str, Array]] | None = None,
+    value: Callable[[Params, Batch], UnrolledValues] | None = None,
     mix: Callable[..., Array] | None = None,
 ) -> LearnContext:
     """A context on one device; calling a function that was not given fails the test."""

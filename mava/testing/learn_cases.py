@@ -9,10 +9,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mava.core.contexts import Batch, LearnContext, LearnHooks, Params, Unrolled
+from mava.core.contexts import (
+    Batch,
+    GroupContext,
+    LearnContext,
+    LearnHooks,
+    Params,
+    Unrolled,
+    UnrolledValues,
+    ValueInputs,
+)
 from mava.core.learner import LearnerState
 from mava.testing.case import Case, Inputs
-from mava.types import Array, PyTree
+from mava.types import Array, GroupSpec, PyTree
 
 
 def made_up_context(
@@ -42,13 +51,16 @@ def made_up_context(
             lambda: scores(params, following, "next_observation", 1),
         )
 
-    def value(params: Params, batch: Batch) -> dict[str, Array]:
-        return {
-            name: scale(params) + x.astype(jnp.float32).mean(tuple(range(3, x.ndim)))
-            for name, x in batch["observation"].items()
-        }
+    def value(params: Params, batch: Batch) -> UnrolledValues:
+        def of(observation: dict[str, Array]) -> dict[str, Array]:
+            return {
+                name: scale(params) + x.astype(jnp.float32).mean(tuple(range(3, x.ndim)))
+                for name, x in observation.items()
+            }
 
-    def mix(params: Params, values: dict[str, Array], state: Array | None) -> Array:
+        return UnrolledValues(of(batch["observation"]), lambda: of(batch["next_observation"]))
+
+    def mix(params: Params, values: dict[str, Array], batch: Batch) -> Array:
         return scale(params) * jnp.concatenate(list(values.values()), axis=-1).sum(-1)
 
     return LearnContext(
@@ -85,20 +97,33 @@ def _learn_arguments(inputs: Inputs, seed: int) -> tuple[PyTree, ...]:
 
 
 def value(component: Any, inputs: Inputs) -> Iterator[Case]:
-    def function(
-        params: Params, batch: Batch, targets: Params, updates: Array, key: jax.Array
-    ) -> PyTree:
-        return component.value(params, batch, made_up_context(inputs, targets, updates, key))
+    for group in inputs.spec.groups:
+        context = GroupContext(group, ())
 
-    yield Case("value", function, lambda seed: _learn_arguments(inputs, seed), key=4)
+        def function(
+            params: Params, given: ValueInputs, memory: PyTree, context: GroupContext = context
+        ) -> PyTree:
+            return component.value(params, given, memory, context)
+
+        def arguments(seed: int, group: GroupSpec = group) -> tuple[PyTree, ...]:
+            batch = inputs.batch(seed)
+            first = jax.tree.map(
+                lambda x: x[0, 0], (batch["observation"], batch["action"], batch.get("state"))
+            )
+            return inputs.params(seed), ValueInputs(*first), component.init_memory(group)
+
+        carried = (2, lambda output: output[1])
+        yield Case("value", function, arguments, carried, group=group, detail=group.name)
 
 
 def mix(component: Any, inputs: Inputs) -> Iterator[Case]:
-    def arguments(seed: int) -> tuple[PyTree, ...]:
-        batch = inputs.batch(seed)
-        return inputs.params(seed), batch["reward"], batch.get("state")
+    def function(
+        params: Params, batch: Batch, targets: Params, updates: Array, key: jax.Array
+    ) -> PyTree:
+        context = made_up_context(inputs, targets, updates, key)
+        return component.mix(params, batch["reward"], batch, context)
 
-    yield Case("mix", lambda params, values, state: component.mix(params, values, state), arguments)
+    yield Case("mix", function, lambda seed: _learn_arguments(inputs, seed), key=4)
 
 
 def loss(component: Any, inputs: Inputs) -> Iterator[Case]:

@@ -100,7 +100,9 @@ class Runner(abc.ABC):
         """Environments apart from those trained in; nothing of what they do enters training."""
 
     @abc.abstractmethod
-    def state(self) -> RunnerState: ...
+    def state(self) -> RunnerState:
+        """What ``restore`` needs. Its arrays may be the runner's own: use them before the next
+        ``advance``, which may reuse their memory."""
 
     @abc.abstractmethod
     def restore(self, state: RunnerState) -> list[str]:

@@ -11,7 +11,6 @@ import jax
 import jax.numpy as jnp
 
 from mava.core.plans import BufferPlan, Sampling
-from mava.errors import ConfigurationError
 from mava.types import Array, PyTree
 
 
@@ -41,46 +40,13 @@ class Buffer(NamedTuple):
 
 
 def make_buffer(plan: BufferPlan, num_environments: int) -> Buffer:
-    """The buffer of a plan, for transitions of ``num_environments`` environments.
-
-    Raises:
-        ConfigurationError: when the plan cannot hold what these environments make.
-    """
-    check_plan(plan, num_environments)
+    """The buffer of a plan that was placed for ``num_environments`` environments."""
     length = plan.capacity // num_environments
     if plan.sampling is Sampling.ON_POLICY:
         return _on_policy(plan)
     if plan.sampling is Sampling.PRIORITISED:
         return _prioritised(plan, num_environments, length)
     return _uniform(plan, num_environments, length)
-
-
-def check_plan(plan: BufferPlan, num_environments: int) -> None:
-    """Refuses a plan under which the first batch could never be sampled."""
-    length = plan.capacity // num_environments
-    if plan.sampling is Sampling.ON_POLICY:
-        if plan.batch_size != num_environments:
-            raise ConfigurationError(
-                f"an on-policy batch holds one sequence of each environment, but batch_size is "
-                f"{plan.batch_size} and num_environments {num_environments}; make them equal"
-            )
-        return
-    if plan.min_size > length * num_environments:
-        raise ConfigurationError(
-            f"{num_environments} environments share a buffer of {plan.capacity} transitions, "
-            "which holds "
-            f"{length * num_environments} in equal rows, fewer than min_size ({plan.min_size}); "
-            "raise "
-            f"capacity"
-        )
-    if plan.sequence_length > math.ceil(plan.min_size / num_environments):
-        raise ConfigurationError(
-            f"training begins at min_size ({plan.min_size}) transitions, "
-            f"{plan.min_size // num_environments} "
-            f"of each of {num_environments} environments, but one item needs "
-            f"{plan.sequence_length} in a "
-            f"row; raise min_size to {plan.sequence_length * num_environments}"
-        )
 
 
 def _uniform(plan: BufferPlan, num_environments: int, length: int) -> Buffer:

@@ -10,7 +10,8 @@ from mava.types import Array, EnvironmentSpec
 
 
 def diagnosis(spec: EnvironmentSpec, metrics: Mapping[str, Array], where: str) -> str:
-    """Names the agents whose share of a loss is not finite, else the metrics that are not."""
+    """Names the agents whose share of a loss is not finite, else the metrics that are not,
+    else the parameters."""
     remedy = "lower the learning rate, clip gradients, or find the step with jit=False"
     for name, value in metrics.items():
         if "/by_agent/" in name:
@@ -20,4 +21,4 @@ def diagnosis(spec: EnvironmentSpec, metrics: Mapping[str, Array], where: str) -
             if bad:
                 return f"{loss} is not finite at {where} for {', '.join(bad)}; {remedy}"
     bad = [name for name, value in metrics.items() if not np.all(np.isfinite(value))]
-    return f"{', '.join(bad)} not finite at {where}; {remedy}"
+    return f"{', '.join(bad) or 'the parameters'} not finite at {where}; {remedy}"

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import optax
 
 from mava.core.contexts import Transition
 from mava.core.keys import address
@@ -24,7 +25,7 @@ class Learned(NamedTuple):
     Attributes:
         learner: the new state.
         metrics: by name.
-        finite: bool ``[]``; whether every metric, the losses among them, is finite.
+        finite: bool ``[]``; whether all metrics, the losses among them, and all parameters are.
         buffer: the buffer's state with new priorities; ``None`` where priorities are not used.
     """
 
@@ -52,8 +53,14 @@ class HostFunctions(NamedTuple):
 def host_functions(program: Program, buffer: Buffer, jit: bool) -> HostFunctions:
     """Composes them; without ``jit`` only the buffer's own functions are compiled."""
     prioritised = program.plan.sampling is Sampling.PRIORITISED
-    add = jax.jit(lambda state, rollout: _add(program, buffer, state, rollout), donate_argnums=0)
-    sample = jax.jit(buffer.sample)
+    extend, sample = jax.jit(buffer.add, donate_argnums=0), jax.jit(buffer.sample)
+
+    def record(rollout: Transition) -> PyTree:
+        items = vmap(vmap(program.record))(rollout)
+        return jax.tree.map(lambda x: jnp.swapaxes(x, 0, 1), items)
+
+    def add(state: PyTree, rollout: Transition) -> PyTree:
+        return extend(state, record(rollout))
 
     def act(
         variables: Variables, memory: PyTree, timestep: TimeStep, clock: Array, key: jax.Array
@@ -66,7 +73,8 @@ def host_functions(program: Program, buffer: Buffer, jit: bool) -> HostFunctions
         drawn = sample(state, address(key, "sample", learner.updates))
         batch = {**drawn.batch, "probability": drawn.probability}
         learner, metrics, priorities = program.learn(learner, batch, address(key, "learn"))
-        finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(x)) for x in metrics.values()]))
+        numbers = [*metrics.values(), optax.tree.norm(learner.params)]
+        finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(x)) for x in numbers]))
         new = None
         if prioritised:
             assert priorities is not None, "the dry run checks it"
@@ -78,10 +86,7 @@ def host_functions(program: Program, buffer: Buffer, jit: bool) -> HostFunctions
     # The learner is not donated: the variables that act share its arrays, and so does the last
     # good state when a step diverges.
     return HostFunctions(
-        jax.jit(act), add, jax.jit(learn, donate_argnums=(1,) if prioritised else ())
+        jax.jit(act),
+        jax.jit(add, donate_argnums=0),
+        jax.jit(learn, donate_argnums=(1,) if prioritised else ()),
     )
-
-
-def _add(program: Program, buffer: Buffer, state: PyTree, rollout: Transition) -> PyTree:
-    items = jax.vmap(jax.vmap(program.record))(rollout)
-    return buffer.add(state, jax.tree.map(lambda x: jnp.swapaxes(x, 0, 1), items))

@@ -15,6 +15,7 @@ from mava.core.contexts import Transition
 from mava.core.evaluation import EpisodeRunner
 from mava.core.keys import address
 from mava.core.learner import Variables
+from mava.core.plans import Sampling
 from mava.core.program import Program
 from mava.core.system import System, build, num_environments_of
 from mava.environments.vector import VectorEnvironment
@@ -30,7 +31,7 @@ from mava.topologies.tally import Tally
 from mava.types import Array, PyTree
 
 LONGEST_ROLLOUT = 1024
-"""Vectorised steps held back before they are added to the buffer, at most."""
+"""Vectorised steps held back before they are added to a replay buffer, at most."""
 
 
 class SingleProcess(Runner):
@@ -43,8 +44,9 @@ class SingleProcess(Runner):
         system: what to run.
         seed: of all randomness, environments included.
         jit: ``False`` runs plain Python, so that a breakpoint in any component stops on concrete
-            arrays. In a loss the first stop is on concrete values; a second one, when the loss is
-            differentiated, on JAX's tracers around the same values.
+            arrays: first when the system is built, on zeros, then as it runs. In a loss every
+            second stop, when the loss is differentiated, is on JAX's tracers around the same
+            values.
 
     Raises:
         WiringError: the system does not fit together.
@@ -55,8 +57,9 @@ class SingleProcess(Runner):
         count = num_environments_of(system)
         self._environment = VectorEnvironment(system.environment, count, seed)
         self._episodes = HostEpisodes(system.environment.build)
-        self.program: Program = build(system, self._environment.spec)
         self._jit = jit
+        with self._mode():
+            self.program: Program = build(system, self._environment.spec)
         self._buffer = make_buffer(self.program.plan, count)
         self._functions = host_functions(self.program, self._buffer, jit)
         self._rollout = Rollout(_rollout_length(self.program))
@@ -84,9 +87,14 @@ class SingleProcess(Runner):
             "parameters": sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(learner)),
         }
 
+    def _mode(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext() if self._jit else plain_python()
+
     def start(self, say: Callable[[str], None]) -> None:
         count = self.program.num_environments
-        self._learner = jax.jit(self.program.init_learner)(address(self._key, "init"))
+        init = jax.jit(self.program.init_learner) if self._jit else self.program.init_learner
+        with self._mode():
+            self._learner = init(address(self._key, "init"))
         self._variables = self.program.publish(self._learner)
         self._memory: PyTree = jax.tree.map(
             lambda x: jnp.broadcast_to(x, (count, *jnp.shape(x))), self.program.init_memory()
@@ -108,7 +116,7 @@ class SingleProcess(Runner):
         say(f"compiled in {time.perf_counter() - began:.1f} s")
 
     def advance(self, until: int) -> Report:
-        with contextlib.nullcontext() if self._jit else plain_python():
+        with self._mode():
             while self._steps + self.program.num_environments <= until:
                 self._step()
                 self._train()
@@ -170,7 +178,7 @@ class SingleProcess(Runner):
         return RunnerState(arrays, jax.tree.map(_to_host, extra))
 
     def restore(self, state: RunnerState) -> list[str]:
-        arrays = jax.tree.map(jnp.asarray, state.arrays)
+        arrays = jax.tree.map(jnp.array, state.arrays)  # a copy: the buffer is donated to additions
         self._learner, self._state = arrays["learner"], arrays["buffer"]
         self._memory = arrays["memory"]
         self._variables = self.program.publish(self._learner)
@@ -191,6 +199,8 @@ class SingleProcess(Runner):
 def _rollout_length(program: Program) -> int:
     """Vectorised steps between additions to the buffer: at most those between rounds."""
     count = program.num_environments
+    if program.plan.sampling is Sampling.ON_POLICY:
+        return program.plan.sequence_length
     rounds = -(-program.rounds.every // count)
     return min(rounds, program.plan.capacity // count, LONGEST_ROLLOUT)
 

@@ -31,7 +31,7 @@ def sequence(**flags: Any) -> dict[str, Any]:
         **fields,
         "reward": {"agents": reward},
         "end": np.asarray([flags.get("end", [False] * 3)]),
-        "start": np.asarray([[True, False, False]]),
+        "start": np.asarray([flags.get("start", [True, False, False])]),
         "observation": {"agents": steps},
         "next_observation": {"agents": steps + 1},
         "next_legal_actions": {"agents": steps + np.arange(3) > 1},
@@ -44,7 +44,7 @@ def sequence(**flags: Any) -> dict[str, Any]:
 
 
 def prepared(discount: float = 0.5, **flags: Any) -> dict[str, Any]:
-    component = NStepReturn(discount=discount)
+    component = NStepReturn(steps=3, discount=discount)
     batch, state = component.prepare_batch(sequence(**flags), (), {}, builders.learn_context(SPEC))
     assert state == ()
     return batch
@@ -86,6 +86,32 @@ def test_the_end_of_the_episode_cuts_every_agent() -> None:
     assert found(batch, "reward") == [2.0, 20.0]
     assert found(batch, "discount") == [0.25, 0.25]
     assert found(batch, "next_observation") == [2.0, 2.0]
+
+
+def test_an_abandoned_episode_is_cut_where_the_next_begins() -> None:
+    batch = prepared(start=[True, False, True])
+    assert found(batch, "reward") == [2.0, 20.0]
+    assert found(batch, "discount") == [0.25, 0.25]
+
+
+def test_longer_sequences_give_a_window_from_every_step() -> None:
+    component = NStepReturn(steps=2, discount=0.5)
+    assert component.more_steps == 1
+    state = jnp.arange(3.0)[None, :, None]
+    batch = {**sequence(end=[False, False, True]), "next_state": state}
+    result, _ = component.prepare_batch(batch, (), {}, builders.learn_context(SPEC))
+    assert result["reward"]["agents"][0].tolist() == [[2.0, 20.0], [4.0, 40.0]]
+    assert result["discount"]["agents"][0].tolist() == [[0.25, 0.25], [0.25, 0.25]]
+    assert result["next_observation"]["agents"][0, :, 0, 0].tolist() == [2.0, 3.0]
+    assert result["observation"]["agents"][0, :, 0, 0].tolist() == [0.0, 1.0]
+    assert result["next_state"][0, :, 0].tolist() == [1.0, 2.0]
+
+
+def test_the_next_global_state_is_that_of_the_episodes_last_step() -> None:
+    batch = {**sequence(end=[False, True, False]), "next_state": jnp.arange(3.0)[None, :, None]}
+    component = NStepReturn(steps=3, discount=0.5)
+    result, _ = component.prepare_batch(batch, (), {}, builders.learn_context(SPEC))
+    assert result["next_state"].tolist() == [[[1.0]]]
 
 
 def test_one_step_changes_nothing() -> None:

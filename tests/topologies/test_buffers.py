@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from mava.core.plans import BufferPlan, Sampling
-from mava.errors import ConfigurationError
 from mava.topologies.buffers import buffer_bytes, make_buffer
 from tests.topologies.running import ran, small
 
@@ -59,15 +58,14 @@ def test_priorities_decide_what_is_sampled() -> None:
 
 
 def test_on_policy_holds_the_last_rollout_once() -> None:
-    plan = BufferPlan(Sampling.ON_POLICY, 10, 10, 2, sequence_length=5)
+    plan = BufferPlan.on_policy(sequence_length=5).placed(num_environments=2)
+    assert (plan.batch_size, plan.capacity, plan.min_size) == (2, 10, 10)
     buffer = make_buffer(plan, 2)
     state = buffer.init(ITEM)
     for first in (0, 5):
         state = buffer.add(state, transitions(first, 2, 5))
     batch = buffer.sample(state, jax.random.key(0)).batch
     np.testing.assert_array_equal(batch["x"], transitions(5, 2, 5)["x"])
-    with pytest.raises(ConfigurationError, match="one sequence of each environment"):
-        make_buffer(plan, 5)
 
 
 @pytest.mark.parametrize("prioritised", [False, True])

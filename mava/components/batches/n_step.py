@@ -10,6 +10,7 @@ import jax.numpy as jnp
 
 from mava.core.contexts import Batch, LearnContext, Params
 from mava.core.lifecycle import PrepareBatch
+from mava.core.plans import check_count
 from mava.errors import ConfigurationError
 from mava.functional.td import n_step_return
 from mava.types import Array, PyTree
@@ -17,56 +18,78 @@ from mava.types import Array, PyTree
 
 @dataclasses.dataclass(frozen=True)
 class NStepReturn(PrepareBatch):
-    """Turns items of n consecutive transitions into single transitions over n steps.
+    """Turns sequences of transitions into transitions over ``steps`` steps.
 
-    n is the length of the buffer's items (``sequence_length``); 1 gives one-step targets. The sum
-    is cut,
-    agent by agent, where the agent or its episode ends: with nothing to follow after a termination,
-        and
-    with the true last observation to bootstrap from after a truncation.
+    The sum of rewards is cut, agent by agent, where the agent or its episode ends: with nothing to
+    follow after a termination, and with the true last observation to bootstrap from after a
+    truncation. Whatever the batch calls ``next_...`` moves to the last step that counts: by group,
+    each agent's own; otherwise (the global state) the episode's.
 
-    Fields ``[B, n, ...]`` become ``[B, 1, ...]``. Provides ``discount`` ``[B, 1, N]``: what the
-    value of ``next_observation`` is multiplied with.
+    Fields ``[B, T, ...]`` become ``[B, T - steps + 1, ...]``; the buffer's items are made longer by
+    ``steps - 1``. Provides ``discount``, per group ``[B, T - steps + 1, N]``: what the value of
+    ``next_observation`` is multiplied with.
 
     Attributes:
-        discount: the discount of one step.
+        steps: rewards summed before bootstrapping; 1 gives one-step targets.
+        discount: of one step.
 
     Raises:
-        ConfigurationError: for a discount outside ``[0, 1]``.
+        ConfigurationError: for a discount outside ``[0, 1]``, or fewer than 1 step.
     """
 
     requires: ClassVar[frozenset[str]] = frozenset(
-        {"reward", "termination", "truncation", "end"}
-        | {"next_observation", "next_legal_actions"}
+        {"reward", "termination", "truncation", "start", "end", "next_observation"}
     )
     provides: ClassVar[frozenset[str]] = frozenset({"discount"})
 
+    steps: int = 1
     discount: float = 0.99
 
     def __post_init__(self) -> None:
+        check_count(f"{self.name}.steps", self.steps)
         if not 0.0 <= self.discount <= 1.0:
             raise ConfigurationError(
                 f"{self.name}.discount is {self.discount}; it must lie in [0, 1]"
             )
 
+    @property
+    def more_steps(self) -> int:
+        return self.steps - 1
+
     def prepare_batch(
         self, batch: Batch, state: PyTree, params: Params, context: LearnContext
     ) -> tuple[Batch, PyTree]:
-        first = {
-            name: jax.tree.map(lambda x: x[:, :1], x) for name, x in batch.items() if _has_time(x)
+        kept = batch["start"].shape[1] - self.steps + 1
+        result: Batch = {
+            name: jax.tree.map(lambda x: x[:, :kept], field) if _has_time(field) else field
+            for name, field in batch.items()
         }
-        result: Batch = {**batch, **first, "reward": {}, "discount": {}}
-        result["next_observation"], result["next_legal_actions"] = {}, {}
+        # Where the next transition starts an episode this one ended another, whether or not it
+        # says so: an episode may have been abandoned.
+        follows = jnp.concatenate([batch["start"][:, 1:], jnp.zeros_like(batch["start"][:, :1])], 1)
+        ended = self._windows(batch["end"] | follows)
+        result["reward"], result["discount"], last = {}, {}, {}
         for group, reward in batch["reward"].items():
-            terminated = jnp.moveaxis(batch["termination"][group], 1, 0)
-            truncated = jnp.moveaxis(batch["truncation"][group], 1, 0)
-            ended = truncated | jnp.expand_dims(batch["end"].T, -1)
-            steps = n_step_return(jnp.moveaxis(reward, 1, 0), terminated, ended, self.discount)
-            result["reward"][group] = steps.reward[:, None]
-            result["discount"][group] = steps.discount[:, None]
-            for field in ("next_observation", "next_legal_actions"):
-                result[field][group] = _at_step(batch[field][group], steps.last)
+            terminated = self._windows(batch["termination"][group])
+            cut = self._windows(batch["truncation"][group])
+            over = cut | jnp.broadcast_to(ended[..., None], cut.shape)
+            summed = n_step_return(self._windows(reward), terminated, over, self.discount)
+            result["reward"][group], result["discount"][group] = summed.reward, summed.discount
+            last[group] = summed.last
+        of_all = n_step_return(jnp.zeros(ended.shape), jnp.zeros_like(ended), ended, 1.0).last
+        for name in (name for name in batch if name.startswith("next_")):
+            field = batch[name]
+            result[name] = (
+                {group: _at_step(x, last[group]) for group, x in field.items()}
+                if isinstance(field, dict)
+                else _at_step(field, of_all)
+            )
         return result, state
+
+    def _windows(self, x: Array) -> Array:
+        """``[B, T, ...]`` -> ``[steps, B, T - steps + 1, ...]``."""
+        kept = x.shape[1] - self.steps + 1
+        return jnp.stack([x[:, step : step + kept] for step in range(self.steps)])
 
 
 def _has_time(field: PyTree) -> bool:
@@ -74,8 +97,8 @@ def _has_time(field: PyTree) -> bool:
 
 
 def _at_step(x: Array, last: Array) -> Array:
-    """``[B, n, N, ...]`` at each agent's own step ``[B, N]`` -> ``[B, 1, N, ...]``."""
-    if x.shape[1] == 1:
-        return x
-    index = last[:, None].reshape(last.shape[0], 1, last.shape[1], *[1] * (x.ndim - 3))
+    """``x[b, t + last[b, t]]``: ``[B, T, *]`` at offsets ``[B, K]``, or ``[B, K, N]`` for
+    ``[B, T, N, *]``."""
+    time = last + jnp.arange(last.shape[1]).reshape(1, -1, *[1] * (last.ndim - 2))
+    index = time.reshape(*time.shape, *[1] * (x.ndim - time.ndim))
     return jnp.take_along_axis(x, index, axis=1)

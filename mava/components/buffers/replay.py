@@ -22,7 +22,7 @@ class UniformReplay(Plan):
         capacity: transitions kept, over all environments.
         min_size: transitions before the first trainer step.
         batch_size: items in a batch.
-        sequence_length: consecutive transitions in an item: n for n-step returns.
+        sequence_length: consecutive transitions in an item, beside what n-step returns add.
         period: transitions between the starts of items.
 
     Raises:

@@ -16,8 +16,8 @@ class AgentIds(TransformObservation):
     """Appends a one-hot of the agent's index in its group.
 
     A vector grows by N entries, an image by N channels that are constant over the picture;
-    observations of another rank are flattened first. The one is written as 255 in unsigned bytes,
-    which networks divide by 255. Groups of one agent pass unchanged.
+    observations of another rank are flattened first. In images of unsigned bytes, which networks
+    divide by 255, the one is written as 255. Groups of one agent pass unchanged.
     """
 
     def transformed(self, group: GroupSpec) -> ArraySpec:
@@ -35,7 +35,7 @@ class AgentIds(TransformObservation):
         spec, agents = context.group.observation, context.group.num_agents
         if agents == 1:
             return observation
-        one = 255 if spec.dtype == jnp.uint8 else 1
+        one = 255 if spec.is_image and spec.dtype == jnp.uint8 else 1
         ids = (jnp.eye(agents) * one).astype(spec.dtype)
         leading = observation.shape[: observation.ndim - len(spec.shape)]
         if spec.is_image:

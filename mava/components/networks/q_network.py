@@ -10,13 +10,14 @@ from mava.components.networks import sharing as sharing_
 from mava.components.networks.torsos import (
     Head,
     Torso,
+    as_widths,
     check_activation,
     default_convolutions,
     init_module,
 )
 from mava.core.contexts import GroupContext, Params
 from mava.core.lifecycle import InitParams, Score
-from mava.errors import ConfigurationError, WiringError
+from mava.errors import WiringError
 from mava.types import Array, DiscreteActions, EnvironmentSpec, GroupSpec, PyTree
 
 
@@ -51,10 +52,7 @@ class QNetwork(InitParams, Score):
     def __post_init__(self) -> None:
         check_activation(self.name, self.activation)
         object.__setattr__(self, "sharing", sharing_.as_sharing(self.name, self.sharing))
-        if not all(isinstance(w, int) and w >= 1 for w in self.hidden_sizes):
-            raise ConfigurationError(
-                f"{self.name}.hidden_sizes is {self.hidden_sizes}; every width must be at least 1"
-            )
+        object.__setattr__(self, "hidden_sizes", as_widths(self.name, self.hidden_sizes))
 
     def init_params(self, key: jax.Array, spec: EnvironmentSpec) -> dict[str, PyTree]:
         params = {}

@@ -58,7 +58,7 @@ def sets_of(group: GroupSpec, sharing: Sharing) -> tuple[int, ...]:
 
 def init_sets(init: Callable[[jax.Array], PyTree], key: jax.Array, sets: tuple[int, ...]) -> PyTree:
     """Makes every set from a key of its own; leaves ``[K, ...]``."""
-    return jax.vmap(init)(jax.random.split(key, max(sets) + 1))
+    return vmap(init)(jax.random.split(key, max(sets) + 1))
 
 
 def apply_sets(

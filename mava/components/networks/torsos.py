@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
+from mava.core.plans import check_count
 from mava.errors import ConfigurationError, nearest
 from mava.types import Array, ArraySpec
 
@@ -28,9 +29,24 @@ def check_activation(owner: str, name: str) -> None:
         raise ConfigurationError(f"{owner}.activation is {name!r}{nearest(name, ACTIVATIONS)}")
 
 
-def as_float(observation: Array) -> Array:
-    """Float32; unsigned bytes are divided by 255, and nowhere else."""
-    scale = 255.0 if observation.dtype == jnp.uint8 else 1.0
+def as_widths(owner: str, widths: Iterable[int]) -> tuple[int, ...]:
+    """Widths of layers as a tuple.
+
+    Raises:
+        ConfigurationError: for what is no sequence of whole numbers, each at least 1.
+    """
+    if not isinstance(widths, list | tuple):
+        raise ConfigurationError(
+            f"{owner}.hidden_sizes is {widths!r}; give a tuple such as (64, 64)"
+        )
+    for width in widths:
+        check_count(f"a width in {owner}.hidden_sizes", width)
+    return tuple(widths)
+
+
+def as_float(observation: Array, rank: int) -> Array:
+    """Float32; images of unsigned bytes are divided by 255, and nowhere else."""
+    scale = 255.0 if observation.dtype == jnp.uint8 and rank == 3 else 1.0
     return observation.astype(jnp.float32) / scale
 
 
@@ -56,7 +72,7 @@ class Torso(nn.Module):
     @nn.compact
     def __call__(self, observation: Array) -> Array:
         activate = ACTIVATIONS[self.activation]
-        x = as_float(observation)
+        x = as_float(observation, self.rank)
         leading = x.shape[: x.ndim - self.rank]
         x = x.reshape(-1, *x.shape[x.ndim - self.rank :])
         for channels, size, stride in self.convolutions:

@@ -1,0 +1,249 @@
+"""Small components of kinds that the shipped systems do not have yet: memory, a mixer, statistics.
+
+They are written to be read: a plain array for each layer, and nothing that is not needed to show how
+a component of its kind looks.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from mava.core.contexts import (
+    Batch,
+    GroupContext,
+    LearnContext,
+    LossOutput,
+    Params,
+    Transition,
+    ValueInputs,
+)
+from mava.core.lifecycle import (
+    InitParams,
+    Loss,
+    Mix,
+    PrepareBatch,
+    Record,
+    Score,
+    TransformObservation,
+    Value,
+)
+from mava.errors import WiringError
+from mava.functional.td import chosen, masked_max, masked_mean, td_target
+from mava.types import Array, ArraySpec, DiscreteActions, EnvironmentSpec, GroupSpec, PyTree
+
+
+def affine(weights: Array, x: Array) -> Array:
+    """``[in + 1, out]`` and ``[..., in]`` -> ``[..., out]``; the last row is the bias."""
+    ones = jnp.ones((*x.shape[:-1], 1), x.dtype)
+    return jnp.concatenate([x, ones], axis=-1) @ jnp.asarray(weights)
+
+
+def init_affine(key: jax.Array, inputs: int, outputs: int) -> jax.Array:
+    scale = (inputs + 1) ** -0.5
+    return scale * jax.random.normal(key, (inputs + 1, outputs))
+
+
+def num_outputs(group: GroupSpec) -> int:
+    """One score for each discrete action, or the mean of each continuous dimension."""
+    if isinstance(group.actions, DiscreteActions):
+        return group.actions.num_actions
+    return int(group.actions.array.shape[0])
+
+
+@dataclasses.dataclass(frozen=True)
+class TanhNetwork(InitParams, Score):
+    """A recurrent network: ``h' = tanh(W [x, h])``, and scores linear in ``h'``.
+
+    Owns ``network``, one set for each group. The memory is ``h``, ``[N, width]``.
+    """
+
+    width: int = 8
+
+    def init_params(self, key: jax.Array, spec: EnvironmentSpec) -> dict[str, PyTree]:
+        params = {}
+        for index, group in enumerate(spec.groups):
+            cell, head = jax.random.split(jax.random.fold_in(key, index))
+            (size,) = group.observation.shape
+            params[group.name] = {
+                "cell": init_affine(cell, size + self.width, self.width),
+                "head": init_affine(head, self.width, num_outputs(group)),
+            }
+        return {"network": params}
+
+    def init_memory(self, group: GroupSpec) -> PyTree:
+        return jnp.zeros((group.num_agents, self.width))
+
+    def score(
+        self, params: Params, observation: Array, memory: PyTree, context: GroupContext
+    ) -> tuple[Array, PyTree]:
+        layers = params["network"][context.group.name]
+        hidden = jnp.tanh(affine(layers["cell"], jnp.concatenate([observation, memory], axis=-1)))
+        return affine(layers["head"], hidden), hidden
+
+
+@dataclasses.dataclass(frozen=True)
+class TanhCritic(InitParams, Value):
+    """A recurrent critic of the global state and each agent's observation.
+
+    Owns ``critic``. The memory is ``[N, width]``.
+
+    Raises:
+        WiringError: the environment has no global state.
+    """
+
+    width: int = 8
+
+    def init_params(self, key: jax.Array, spec: EnvironmentSpec) -> dict[str, PyTree]:
+        state = _state(self.name, spec)
+        params = {}
+        for index, group in enumerate(spec.groups):
+            cell, head = jax.random.split(jax.random.fold_in(key, index))
+            inputs = state.shape[0] + group.observation.shape[0] + self.width
+            params[group.name] = {
+                "cell": init_affine(cell, inputs, self.width),
+                "head": init_affine(head, self.width, 1),
+            }
+        return {"critic": params}
+
+    def init_memory(self, group: GroupSpec) -> PyTree:
+        return jnp.zeros((group.num_agents, self.width))
+
+    def value(
+        self, params: Params, inputs: ValueInputs, memory: PyTree, context: GroupContext
+    ) -> tuple[Array, PyTree]:
+        layers, own = params["critic"][context.group.name], inputs.observation[context.group.name]
+        state = jnp.broadcast_to(
+            jnp.asarray(inputs.state)[None], (own.shape[0], jnp.shape(inputs.state)[0])
+        )
+        hidden = jnp.tanh(affine(layers["cell"], jnp.concatenate([state, own, memory], axis=-1)))
+        return affine(layers["head"], hidden)[..., 0], hidden
+
+
+@dataclasses.dataclass(frozen=True)
+class RecordMemory(Record):
+    """Stores the memory that each step was taken with, so that sequences may begin in mid-episode."""
+
+    def record(self, transition: Transition) -> dict[str, PyTree]:
+        return {"memory": transition.memory}
+
+
+@dataclasses.dataclass(frozen=True)
+class RecordState(Record):
+    """Stores the global state before and after a step."""
+
+    def record(self, transition: Transition) -> dict[str, PyTree]:
+        return {"state": transition.timestep.state, "next_state": transition.next_timestep.state}
+
+
+@dataclasses.dataclass(frozen=True)
+class StateMixer(InitParams, Mix):
+    """``Q = b(s) + sum_i |w_i(s)| q_i``, with weights linear in the global state: monotonic in every
+    agent's value, as in QMIX (Rashid et al., 2018).
+
+    Owns ``mixer``.
+
+    Raises:
+        WiringError: the environment has no global state.
+    """
+
+    def init_params(self, key: jax.Array, spec: EnvironmentSpec) -> dict[str, PyTree]:
+        state = _state(self.name, spec)
+        return {"mixer": init_affine(key, state.shape[0], spec.num_agents + 1)}
+
+    def mix(
+        self, params: Params, values: dict[str, Array], batch: Batch, context: LearnContext
+    ) -> Array:
+        weights = affine(params["mixer"], batch["state"])
+        agents = jnp.concatenate([values[name] for name in context.spec.group_names], axis=-1)
+        return jnp.sum(jnp.abs(weights[..., :-1]) * agents, axis=-1) + weights[..., -1]
+
+
+@dataclasses.dataclass(frozen=True)
+class TeamQLoss(Loss):
+    """Q-learning of one mixed value from the agents' mean reward; the team goes on while its first
+    agent does. ``next_state`` mixes what follows."""
+
+    requires: ClassVar[frozenset[str]] = frozenset(
+        {"state", "next_state", "reward", "discount", "next_legal_actions"}
+    )
+
+    trains: tuple[str, ...] = ("q_network", "mixer")
+
+    def loss(self, params: Params, batch: Batch, context: LearnContext) -> LossOutput:
+        names = context.spec.group_names
+        scores = context.unroll(params, batch).scores
+        following = context.unroll(context.target_params, batch).next_scores()
+        q_tm1 = {name: chosen(scores[name], batch["action"][name]) for name in names}
+        v_t = {n: masked_max(following[n], batch["next_legal_actions"][n]) for n in names}
+        reward = jnp.concatenate([batch["reward"][name] for name in names], axis=-1).mean(-1)
+        discount = batch["discount"][names[0]][..., 0]
+        after = {**batch, "state": batch["next_state"]}
+        target = td_target(reward, discount, context.mix(context.target_params, v_t, after))
+        delta = target - context.mix(params, q_tm1, batch)
+        return LossOutput(0.5 * jnp.mean(delta**2), {"mean_abs_td_error": jnp.abs(delta).mean()})
+
+
+@dataclasses.dataclass(frozen=True)
+class ObservationNormaliser(TransformObservation, PrepareBatch):
+    """Takes the mean away from observations and divides by their standard deviation.
+
+    The statistics are of all observations that living agents were trained on, counted once for each
+    batch, and are published with the parameters. Acting uses those of the last trainer step.
+    """
+
+    requires: ClassVar[frozenset[str]] = frozenset({"observation", "alive"})
+
+    epsilon: float = 1e-2
+
+    def init_state(self, spec: EnvironmentSpec) -> PyTree:
+        def moments(group: GroupSpec) -> dict[str, jax.Array]:
+            zeros = jnp.zeros(group.observation.shape)
+            return {"count": jnp.zeros(()), "sum": zeros, "sum_of_squares": zeros}
+
+        return {group.name: moments(group) for group in spec.groups}
+
+    def prepare_batch(
+        self, batch: Batch, state: PyTree, params: Params, context: LearnContext
+    ) -> tuple[Batch, PyTree]:
+        found: dict[str, Any] = {}
+        for name, observation in batch["observation"].items():
+            alive = batch["alive"][name]
+            keep = alive.reshape(*alive.shape, *[1] * (observation.ndim - alive.ndim))
+            x, axes = jnp.where(keep, observation, 0.0), tuple(range(alive.ndim))
+            found[name] = {
+                "count": jnp.sum(alive.astype(jnp.float32)),
+                "sum": x.sum(axes),
+                "sum_of_squares": (x**2).sum(axes),
+            }
+        return batch, jax.tree.map(jnp.add, state, context.all_mean(found))
+
+    def transform_observation(self, observation: Array, context: GroupContext) -> Array:
+        moments = context.state[context.group.name]
+        count = jnp.maximum(moments["count"], 1.0)
+        mean = moments["sum"] / count
+        variance = jnp.maximum(moments["sum_of_squares"] / count - mean**2, 0.0)
+        scale = jnp.where(moments["count"] > 0, jnp.sqrt(variance + self.epsilon), 1.0)
+        lead = (1,) * (observation.ndim - mean.ndim)
+        return (observation - mean.reshape(*lead, *mean.shape)) / scale.reshape(*lead, *mean.shape)
+
+
+def team_reward(batch: Batch) -> Array:
+    """The mean over all agents of their rewards, ``[B, T]``."""
+    return jnp.concatenate(list(batch["reward"].values()), axis=-1).mean(-1)
+
+
+def alive_mean(x: dict[str, Array], batch: Batch) -> Array:
+    """The mean over living agents, summed over groups."""
+    return jnp.stack([masked_mean(x[n], batch["alive"][n]) for n in x]).sum()
+
+
+def _state(owner: str, spec: EnvironmentSpec) -> ArraySpec:
+    if spec.state is None:
+        raise WiringError(
+            f"{owner} needs a global state, and {spec.name} has none; give the environment one"
+        )
+    return spec.state
