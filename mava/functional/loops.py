@@ -35,6 +35,7 @@ def is_plain() -> bool:
 
 
 Output = TypeVar("Output")
+Carry = TypeVar("Carry")
 
 
 def vmap(
@@ -141,6 +142,19 @@ def unroll(
     return vmap(one)(memory, inputs, start)
 
 
+def scan(
+    step: Callable[[Carry, Any], tuple[Carry, Output]], carry: Carry, inputs: PyTree
+) -> tuple[Carry, Output]:
+    """``jax.lax.scan`` over leading axes, looped in plain Python."""
+    if not is_plain():
+        return jax.lax.scan(step, carry, inputs)
+    outputs = []
+    for index in range(jax.tree.leaves(inputs)[0].shape[0]):
+        carry, output = step(carry, jax.tree.map(lambda x, i=index: x[i], inputs))
+        outputs.append(output)
+    return carry, stack_trees(outputs)
+
+
 def scan_with_reset(
     step: Callable[[PyTree, Array], tuple[PyTree, PyTree]],
     memory: PyTree,
@@ -164,10 +178,4 @@ def scan_with_reset(
         x, first = slice_
         return step(where_tree(first, initial, carry), x)
 
-    if not is_plain():
-        return jax.lax.scan(body, memory, (inputs, start))[1]
-    outputs, carry = [], memory
-    for t in range(start.shape[0]):
-        carry, output = body(carry, (jax.tree.map(lambda x, t=t: x[t], inputs), start[t]))
-        outputs.append(output)
-    return stack_trees(outputs)
+    return scan(body, memory, (inputs, start))[1]

@@ -92,3 +92,15 @@ def test_a_reset_forgets_memory_that_is_not_finite() -> None:
         add, jnp.asarray(jnp.nan), jnp.asarray(0.0), jnp.ones(2), jnp.asarray([True, False])
     )
     np.testing.assert_array_equal(outputs["sum"], [1.0, 2.0])
+
+
+def test_plain_scan_equals_scan() -> None:
+    def step(carry: Any, x: Any) -> Any:
+        return carry + x["a"], {"before": carry, "twice": (2 * x["a"],)}
+
+    inputs = {"a": jnp.arange(6.0).reshape(3, 2)}
+    compiled = loops.scan(step, jnp.ones(2), inputs)
+    with loops.plain_python():
+        plain = loops.scan(step, jnp.ones(2), inputs)
+    np.testing.assert_array_equal(plain[0], [7.0, 10.0])
+    jax.tree.map(np.testing.assert_array_equal, plain, compiled)
