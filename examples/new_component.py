@@ -6,12 +6,14 @@ python examples/new_component.py [--total_steps=4000]
 import dataclasses
 
 import jax
+import jax.numpy as jnp
 from absl import app, flags, logging
 
 import mava
 from mava.core.contexts import ActContext, Selection
 from mava.core.lifecycle import SelectAction
 from mava.functional.td import masked_argmax
+from mava.testing.builders import act_context, group_spec
 from mava.types import Array, PyTree
 
 FLAGS = flags.FLAGS
@@ -34,6 +36,22 @@ class Boltzmann(SelectAction):
         return Selection(
             masked_argmax(scores / self.temperature + noise, legal_actions), {}
         ), memory
+
+
+def test_it_draws_legal_actions_and_prefers_the_better() -> None:
+    """Builds the component and what it is called with, and nothing else."""
+    scores = jnp.array([[1.0, 0.0, 5.0], [0.0, 0.0, 0.0]])  # two agents, three actions
+    legal = jnp.array([[True, True, False], [True, True, True]])
+    component, agents = Boltzmann(temperature=0.1), group_spec(2, actions=3)
+
+    def draw(seed: int, explore: bool = True) -> list[int]:
+        context = act_context(agents, key=seed, explore=explore)
+        return component.select_action(scores, legal, (), context)[0].action.tolist()
+
+    first, second = zip(*(draw(seed) for seed in range(60)), strict=True)
+    assert set(first) == {0}, "ten temperatures ahead of the other legal action"
+    assert set(second) == {0, 1, 2}
+    assert draw(seed=0, explore=False) == [0, 0]
 
 
 def main(argv: list[str]) -> None:

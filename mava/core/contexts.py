@@ -155,7 +155,7 @@ class LearnContext:
     Attributes:
         spec: the environment, its observations as the networks see them.
         target_params: by the name of the set.
-        updates: int32 ``[]``; trainer steps done before this one.
+        updates: int32 ``[]``; gradient steps done before this one.
         key: a random key for this component and trainer step alone.
         all_mean: averages a tree over the devices that train together; the identity on one.
         unroll: the acting network over a batch: params, batch -> ``Unrolled``.
@@ -181,7 +181,7 @@ class LearnHooks(NamedTuple):
     Attributes:
         prepare: learner, batch -> learner with new statistics, prepared batch.
         gradients: learner, prepared batch -> gradients by set, metrics, priorities or ``None``.
-        apply: learner, gradients -> learner one trainer step on, its targets moved.
+        apply: learner, gradients -> learner one gradient step on, its targets moved.
         key: for the trainer's own randomness (shuffling minibatches).
     """
 

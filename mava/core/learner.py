@@ -41,7 +41,7 @@ class LearnerState(NamedTuple):
         target_params: the sets that have a target, by name.
         optimiser: optimiser states, by the optimising component's name.
         components: statistics, by component name.
-        updates: int32 ``[]``; trainer steps done.
+        updates: int32 ``[]``; gradient steps done.
     """
 
     params: Params

@@ -69,7 +69,7 @@ class Learning:
                 name: optimiser.init(_pick(params, sets))
                 for name, optimiser, sets in self.optimisers
             },
-            components={p.name: call(p, "init_state", self.spec) for p in self.preparers},
+            components={p.name: call(p, "init_state", self.acting.spec) for p in self.preparers},
             updates=jnp.zeros((), jnp.int32),
         )
         return LearnerState(*strongly_typed(tuple(learner)))

@@ -170,7 +170,7 @@ class PrepareBatch(Hook, arity=Arity.CHAIN, stage="learn"):
 
     def init_state(self, spec: EnvironmentSpec) -> PyTree:
         """Statistics kept beside the parameters and published with them; ``()`` where there are
-        none."""
+        none. ``spec`` describes observations as they are stored, before any transformation."""
         return ()
 
     @abc.abstractmethod
@@ -262,7 +262,7 @@ class UpdateTargets(Hook, arity=Arity.OPTIONAL, stage="learn"):
 
     @abc.abstractmethod
     def update_targets(self, params: Params, target_params: Params, updates: Array) -> Params:
-        """After trainer step number ``updates`` (the first is 1): the new target parameters."""
+        """After gradient step number ``updates`` (the first is 1): the new target parameters."""
 
 
 class Measure(Hook, arity=Arity.MERGE, stage="learn"):

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import pathlib
 import re
 import subprocess
 import sys
-from types import ModuleType
 
-import jax.numpy as jnp
-import numpy as np
 import pytest
-
-from mava.testing.builders import act_context, group_spec
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 
@@ -43,27 +37,35 @@ def test_training_ends_with_a_policy_that_acts(tmp_path: pathlib.Path) -> None:
     assert (tmp_path / "run" / "metrics.jsonl").exists()
 
 
-def load(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_a_new_component_is_tested_alone() -> None:
-    boltzmann = load("new_component").Boltzmann(temperature=0.1)
-    scores = jnp.array([[1.0, 0.0, 5.0], [0.0, 0.0, 0.0]])
-    legal = jnp.array([[True, True, False], [True, True, True]])
-    drawn = np.stack(
+    output = subprocess.run(
         [
-            boltzmann.select_action(scores, legal, (), act_context(group_spec(2), key=seed))[
-                0
-            ].action
-            for seed in range(60)
-        ]
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "examples/new_component.py",
+        ],
+        cwd=EXAMPLES.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
+    assert "1 passed" in output
+
+
+@pytest.mark.slow
+def test_the_example_of_the_readme_runs(tmp_path: pathlib.Path) -> None:
+    """As it is printed, on fewer steps."""
+    readme = (EXAMPLES.parent / "README.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    assert len([line for line in code.splitlines() if line.strip()]) <= 15
+    code = code.replace("total_steps=200_000", "total_steps=1_200").replace(
+        "runs/spread", str(tmp_path / "run")
     )
-    assert set(drawn[:, 0]) == {0}, "the best legal action, ten temperatures ahead"
-    assert set(drawn[:, 1]) == {0, 1, 2}
+    command = [sys.executable, "-W", "error", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "prioritised_replay" in done.stdout

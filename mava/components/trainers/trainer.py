@@ -41,7 +41,7 @@ class Adam(Optimise):
     """Adam (Kingma and Ba, 2015), with the global norm of the gradients clipped before it.
 
     Attributes:
-        learning_rate: a number or a schedule over trainer steps.
+        learning_rate: a number or a schedule over gradient steps.
         max_gradient_norm: of all sets together; ``None`` for no clipping.
         epsilon: added to the root of the second moment.
         optimises: names of sets of parameters; ``None`` for all that are trained.
@@ -74,7 +74,7 @@ class Adam(Optimise):
 
 @dataclasses.dataclass(frozen=True)
 class HardTargetUpdate(UpdateTargets):
-    """Copies the parameters to their targets every ``period`` trainer steps (Mnih et al., 2015)."""
+    """Copies the parameters to their targets every ``period`` gradient steps (Mnih et al., 2015)."""
 
     period: int = 200
     targets: tuple[str, ...] | None = None
@@ -90,7 +90,7 @@ class HardTargetUpdate(UpdateTargets):
 
 @dataclasses.dataclass(frozen=True)
 class SoftTargetUpdate(UpdateTargets):
-    """Moves targets by ``rate`` of the way to their parameters at each trainer step (Lillicrap et
+    """Moves targets by ``rate`` of the way to their parameters at each gradient step (Lillicrap et
     al., 2016)."""
 
     rate: float = 0.005
