@@ -1,6 +1,6 @@
 """Writes a new exploration strategy, tests it alone, and swaps it into a system.
 
-python examples/new_component.py [--total_steps=4000]
+``python examples/new_component.py`` trains with it, ``pytest examples/new_component.py`` tests it.
 """
 
 import dataclasses

@@ -1,6 +1,6 @@
 """Trains on an environment of one's own: any callable that makes a PettingZoo environment.
 
-python examples/own_environment.py [--total_steps=4000]
+Run it with ``python examples/own_environment.py [--total_steps=4000]``.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Trains MADQN on a PettingZoo task and acts with the result.
 
-python examples/train_madqn.py [--total_steps=30000] [--run_dir=runs/example]
+Run it with ``python examples/train_madqn.py [--total_steps=30000] [--run_dir=runs/example]``.
 """
 
 from absl import app, flags, logging

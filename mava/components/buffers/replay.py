@@ -58,7 +58,7 @@ class PrioritisedReplay(Plan, PrepareBatch):
     Attributes:
         capacity, min_size, batch_size, sequence_length, period: as in ``UniformReplay``.
         priority_exponent: the paper's alpha.
-        importance_exponent: the paper's beta, a number or a schedule over trainer steps.
+        importance_exponent: the paper's beta, a number or a schedule over gradient steps.
 
     Raises:
         ConfigurationError: for sizes under which training could never begin, or exponents outside

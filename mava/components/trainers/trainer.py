@@ -74,7 +74,7 @@ class Adam(Optimise):
 
 @dataclasses.dataclass(frozen=True)
 class HardTargetUpdate(UpdateTargets):
-    """Copies the parameters to their targets every ``period`` gradient steps (Mnih et al., 2015)."""
+    """Copies parameters to their targets every ``period`` gradient steps (Mnih et al., 2015)."""
 
     period: int = 200
     targets: tuple[str, ...] | None = None
@@ -90,8 +90,9 @@ class HardTargetUpdate(UpdateTargets):
 
 @dataclasses.dataclass(frozen=True)
 class SoftTargetUpdate(UpdateTargets):
-    """Moves targets by ``rate`` of the way to their parameters at each gradient step (Lillicrap et
-    al., 2016)."""
+    """Moves targets by ``rate`` of the way to their parameters at each gradient step.
+
+    Lillicrap et al., 2016."""
 
     rate: float = 0.005
     targets: tuple[str, ...] | None = None
