@@ -42,7 +42,10 @@ class TimeStep(NamedTuple):
             of agents that are not alive are zeros, unless the environment still shows them
             something.
         legal_actions: per group, bool ``[N, A]``; ``A`` is 0 for continuous actions. Environments
-            without masks give ones. Rows of agents that are not alive are all ``False``.
+            without masks give ones. Of an agent that the step truncated, and did not terminate,
+            the row is that of its last observation, on which its value goes on, though nobody acts
+            there; where the environment gives none, that of the timestep before. Any other row of
+            an agent that is not alive is all ``False``.
         alive: per group, bool ``[N]``; whether the agent acts on this observation.
         reward: per group, float32 ``[N]``; the environment's own, individual reward. Zeros after a
             reset.

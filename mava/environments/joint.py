@@ -19,8 +19,8 @@ def joint_timestep(
     truncated: Array | bool = False,
     state: jax.Array | None = None,
 ) -> TimeStep:
-    """A timestep in which all agents are in the game, with every action legal, or all are out of
-    it.
+    """A timestep in which all agents are in the game or all are out of it, with every action legal
+    unless the step reached a terminal state.
 
     Args:
         spec: of the environment.
@@ -37,7 +37,7 @@ def joint_timestep(
     return TimeStep(
         observation={g.name: observation[g.name].astype(g.observation.dtype) for g in spec.groups},
         legal_actions={
-            g.name: jnp.broadcast_to(~end, (g.num_agents, g.actions.num_choices))
+            g.name: jnp.broadcast_to(~terminated, (g.num_agents, g.actions.num_choices))
             for g in spec.groups
         },
         alive={name: jnp.broadcast_to(~end, n) for name, n in sizes.items()},

@@ -142,10 +142,17 @@ class EnvironmentContract:
                     assert np.all(timestep.truncation[name] >= before.truncation[name])
             before = timestep
 
-    def test_only_the_living_have_legal_actions(self) -> None:
+    def test_legal_actions_are_of_the_living_and_of_whom_the_step_truncated(self) -> None:
+        before = self.host().spec.zero_timestep()
         for timestep in self.play(seed=4):
             for name, legal in timestep.legal_actions.items():
-                assert not np.any(legal[~np.asarray(timestep.alive[name])])
+                cut = timestep.truncation[name] & ~timestep.termination[name]
+                if not timestep.start:
+                    cut = cut & ~before.truncation[name]
+                assert not np.any(legal[~(timestep.alive[name] | cut)])
+                # Their values go on from this very observation, over what is legal there.
+                assert np.any(legal[cut]) or not np.any(cut) or not legal.shape[1]
+            before = timestep
 
     def test_same_seed_same_episode(self) -> None:
         first, second = list(self.play(seed=5)), list(self.play(seed=5))

@@ -62,19 +62,17 @@ def test_observations_are_stored_in_their_own_dtype() -> None:
         assert item[name]["agents"].nbytes == 2 * 4 * 4 * 3
 
 
-def test_a_truncated_agent_keeps_the_mask_that_it_last_chose_from() -> None:
-    """Nothing is legal on the last observation, though its value counts."""
+def test_the_mask_of_the_true_outcome_is_stored() -> None:
+    """Also of a truncated agent, whose value goes on from its last observation."""
     made = builders.transition(SPEC)
-    last, nothing = np.asarray([[True, False, True]] * 2), np.zeros((2, 3), bool)
+    before, last = np.asarray([[True, False, True]] * 2), np.asarray([[False, True, True]] * 2)
     cut = {"agents": np.asarray([True, False])}
     made = made._replace(
-        timestep=made.timestep._replace(legal_actions={"agents": last}),
-        next_timestep=made.next_timestep._replace(
-            legal_actions={"agents": nothing}, truncation=cut
-        ),
+        timestep=made.timestep._replace(legal_actions={"agents": before}),
+        next_timestep=made.next_timestep._replace(legal_actions={"agents": last}, truncation=cut),
     )
     stored = np.asarray(RecordTransition().record(made)["next_legal_actions"]["agents"])
-    assert stored.tolist() == [[True, False, True], [False, False, False]]
+    assert stored.tolist() == last.tolist()
 
 
 class Runner:

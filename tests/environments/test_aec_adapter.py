@@ -21,7 +21,9 @@ def test_one_timestep_is_one_turn():
     episode = play(adapt(toy, waiting="idle"))
     movers = [step.alive["agents"].tolist() for step in episode]
     assert movers == [[True, False], [False, True], [True, False], [False, True], [False, False]]
-    assert [step.legal_actions["agents"].any(axis=1).tolist() for step in episode] == movers
+    # Nobody acts on the last timestep, but the values of all go on there.
+    legal = [step.legal_actions["agents"].any(axis=1).tolist() for step in episode]
+    assert legal == [*movers[:-1], [True, True]]
     assert [step.reward["agents"].tolist() for step in episode[1:]] == [[1, 0.5], [0.5, 1]] * 2
     assert episode[-1].truncation["agents"].all()
     assert not episode[-1].termination["agents"].any()
@@ -59,7 +61,12 @@ def test_all_die():
 def test_waiting_agents_pass_unless_they_are_to_be_idle():
     episode = play(adapt(Turns(length=4)))
     assert all(step.alive["agents"].all() for step in episode[:-1])
-    assert [step.legal_actions["agents"].any(axis=1).sum() for step in episode] == [1, 1, 1, 1, 0]
+    assert [step.legal_actions["agents"].any(axis=1).sum() for step in episode] == [1] * 5
+    # The turn after the last would be that of the agent after the last mover.
+    for length in (4, 5):
+        last = play(adapt(Turns(length=length)))[-1].legal_actions["agents"].any(axis=1)
+        assert last.tolist() == [length == 4, length == 5]
+    assert not play(adapt(Turns((2, 2))))[-1].legal_actions["agents"].any()
     with pytest.raises(ValueError, match="'idle' or 'pass'"):
         adapt(Turns(), waiting="sleep")
 

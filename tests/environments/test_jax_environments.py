@@ -134,3 +134,5 @@ def test_constant_probes_end_as_they_say(kind, length):
     assert rewards == [{"agents": [1, 1]}] * length
     assert last.truncation["agents"].tolist() == [kind == "truncation"] * 2
     assert last.termination["agents"].tolist() == [kind == "termination"] * 2
+    assert last.legal_actions["agents"].tolist() == [[kind == "truncation"] * 2] * 2
+    assert not last.alive["agents"].any()

@@ -162,6 +162,48 @@ def test_f7_the_mask_is_that_of_the_observation_acted_on(where, start):
     assert len(play_episode(environment)) == 201  # the toy raises on any illegal action
 
 
+@pytest.mark.parametrize("where", ["observation", "info"])
+def test_f7_a_truncated_agent_keeps_the_mask_of_its_last_observation(where):
+    toy = Masked(where, num_actions=5, length=3, truncates=True)
+    before, last = play_episode(adapt(toy))[-2:]
+    assert not last.alive["agents"].any()
+    shown = [toy.mask(agent) for agent in toy.possible_agents]
+    assert last.legal_actions["agents"].tolist() == np.array(shown, bool).tolist()
+    assert last.legal_actions["agents"].tolist() != before.legal_actions["agents"].tolist()
+
+
+def test_f7_where_the_last_mask_is_not_given_the_one_before_is_kept():
+    class Forgets(Masked):
+        def inform(self, agent):
+            return super().inform(agent) if self.time < self.length else {}
+
+    episode = play_episode(adapt(Forgets("info", length=3, truncates=True)))
+    assert np.array_equal(episode[-1].legal_actions["agents"], episode[-2].legal_actions["agents"])
+    assert not play_episode(adapt(Forgets("info", length=3)))[-1].legal_actions["agents"].any()
+
+
+def test_f7_truncated_without_masks_everything_stays_legal():
+    environment = adapt(Echo(length=2, truncates=True))
+    for _ in range(2):
+        assert play_episode(environment)[-1].legal_actions["agents"].all()
+
+
+def test_f7_only_the_step_that_truncates_an_agent_keeps_its_mask():
+    class Benched(Death):
+        def step(self, actions):
+            observations, rewards, terminations, truncations, infos = super().step(actions)
+            return observations, rewards, truncations, terminations, infos
+
+    episode = play_episode(adapt(Benched((1, 3, 2))))
+    assert [step.legal_actions["agents"].any(axis=1).tolist() for step in episode] == [
+        [True, True, True],
+        [True, True, True],
+        [False, True, True],
+        [False, True, False],
+    ]
+    assert episode[-1].truncation["agents"].all()
+
+
 def test_f8_a_mask_of_zeros_reaches_the_systems():
     episode = play_episode(adapt(Masked("info", none_from=3)))
     assert episode[3].alive["agents"].tolist() == [True, True]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import jax.numpy as jnp
-
 from mava.core.contexts import ActHooks, Selection, Transition
 from mava.core.lifecycle import Act, Record
 from mava.types import PyTree, TimeStep
@@ -38,17 +36,10 @@ class RecordTransition(Record):
     ``termination``, ``truncation``, ``alive`` (the agent acted), ``next_observation`` and
     ``next_legal_actions`` of the true outcome, and bool ``[]`` ``start`` and ``end`` of the
     episode.
-
-    Nobody acts on the last observation of a cut episode, so nothing is legal there, yet its value
-    counts: the ``next_legal_actions`` of a truncated agent are those that it last chose from.
     """
 
     def record(self, transition: Transition) -> dict[str, PyTree]:
         now, after = transition.timestep, transition.next_timestep
-        next_legal_actions = {
-            group: jnp.where(cut[:, None], now.legal_actions[group], after.legal_actions[group])
-            for group, cut in after.truncation.items()
-        }
         return {
             "observation": now.observation,
             "action": transition.action,
@@ -57,7 +48,7 @@ class RecordTransition(Record):
             "truncation": after.truncation,
             "alive": now.alive,
             "next_observation": after.observation,
-            "next_legal_actions": next_legal_actions,
+            "next_legal_actions": after.legal_actions,
             "start": now.start,
             "end": after.end,
         }

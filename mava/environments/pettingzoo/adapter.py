@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from mava.environments.base import Actions, Environment
+from mava.environments.finite import all_finite
+from mava.environments.pettingzoo.facts import (
+    distinct_spaces,
+    episode_limit,
+    name_of,
+    state_spec,
+)
 from mava.environments.pettingzoo.groups import Group, groups_of
 from mava.environments.pettingzoo.spaces import MASK, LeafFault, mask_row, observation_mask
-from mava.errors import ConfigurationError, EnvironmentFault
+from mava.errors import EnvironmentFault
 from mava.types import AgentID, Array, ArraySpec, EnvironmentSpec, TimeStep
 
-_LIMITS = ("max_cycles", "max_steps", "max_episode_steps", "episode_limit")
 ByGroup = dict[str, Array]
 
 
 TRUE, FALSE = np.asarray(True), np.asarray(False)
 TRUE.setflags(write=False)
 FALSE.setflags(write=False)
-
-
-def all_finite(array: np.ndarray) -> bool:
-    """Whether a float array has neither NaN nor infinities."""
-    # One dot product is the cheapest pass; it may overflow, so a bad sum is only a suspicion.
-    return math.isfinite(np.vdot(array, array)) or bool(np.isfinite(array).all())
 
 
 class PettingZooAdapter(Environment):
@@ -44,7 +43,7 @@ class PettingZooAdapter(Environment):
         reset_kwargs: Mapping[str, Any] | None = None,
     ) -> None:
         self._env = env
-        self._name = name or _name_of(env)
+        self._name = name or name_of(env)
         self._groups = groups_of(self._name, env, groups)
         self._reset_kwargs = dict(reset_kwargs or {})
         self._agents: list[AgentID] = list(env.possible_agents)
@@ -54,11 +53,16 @@ class PettingZooAdapter(Environment):
         self._spec = EnvironmentSpec(
             self._name,
             tuple(group.spec for group in self._groups),
-            state=_state_spec(self._name, env) if global_state else None,
+            state=state_spec(self._name, env) if global_state else None,
             episode_limit=self._episode_limit(),
         )
-        self._seeded = _distinct(env, self._agents)
+        self._seeded = distinct_spaces(env, self._agents)
         self._step = 0
+        # Who was in the game when the current step began, and whom it truncates.
+        self._before: list[AgentID] = []
+        self._cut: frozenset[AgentID] = frozenset()
+        # The masks of the timestep before, which a truncated agent may need.
+        self._known: ByGroup = {group.name: group.all_legal for group in self._groups}
 
     @property
     def spec(self) -> EnvironmentSpec:
@@ -76,13 +80,7 @@ class PettingZooAdapter(Environment):
             env.close()
 
     def _episode_limit(self) -> int | None:
-        source = getattr(self._env, "unwrapped", self._env)
-        for holder in (source, getattr(source, "env", None)):
-            for name in _LIMITS:
-                limit = getattr(holder, name, None)
-                if isinstance(limit, (int, np.integer)) and limit > 0:
-                    return int(limit)
-        return None
+        return episode_limit(self._env)
 
     def _fault(self, message: str) -> EnvironmentFault:
         return EnvironmentFault(f"{self._name}, step {self._step}: {message}")
@@ -91,6 +89,8 @@ class PettingZooAdapter(Environment):
         for offset, space in enumerate(self._seeded):
             space.seed(seed + offset)
         self._step = 0
+        self._before, self._cut = [], frozenset()
+        self._known = {group.name: group.all_legal for group in self._groups}
         try:
             return self._env.reset(seed=seed, **self._reset_kwargs)
         except Exception as error:
@@ -100,6 +100,7 @@ class PettingZooAdapter(Environment):
 
     def _call_step(self, action: Any) -> Any:
         self._step += 1
+        self._before, self._cut = self._live, frozenset()
         try:
             return self._env.step(action)
         except Exception as error:
@@ -139,6 +140,7 @@ class PettingZooAdapter(Environment):
         terminated = left | {agent for agent in known if terminations.get(agent)}
         self._terminated = self._joined(self._terminated, terminated)
         self._truncated = self._joined(self._truncated, truncated)
+        self._cut = (self._cut | truncated.intersection(self._before)) - terminated
         present = self._rows_where(set(live))
         self._playing = {
             name: rows & ~(self._terminated[name] | self._truncated[name])
@@ -176,11 +178,13 @@ class PettingZooAdapter(Environment):
         acting: Collection[AgentID] | None,
         start: bool,
     ) -> TimeStep:
-        """``acting`` names the agents with legal actions; ``None`` stands for all."""
+        """``acting`` names the agents with legal actions, truncated ones among them; ``None``
+        stands for all."""
         observation: ByGroup = {}
         legal: ByGroup = {}
         for group in self._groups:
             rows, mask = self._rows(group, observations, infos)
+            self._known[group.name] = mask
             if acting is not None:
                 mask = mask & np.array([agent in acting for agent in group.agents])[:, None]
             observation[group.name], legal[group.name] = rows, mask
@@ -223,22 +227,21 @@ class PettingZooAdapter(Environment):
             if mask is not None and choices:
                 legal = legal.copy() if legal is group.all_legal else legal
                 legal[row] = self._mask(agent, mask, choices)
+            elif agent in self._cut and choices:
+                legal = legal.copy() if legal is group.all_legal else legal
+                legal[row] = self._known[group.name][row]
         if spec.dtype.kind == "f" and not all_finite(rows):
             raise self._not_finite(group, rows)
         return rows, legal
 
     def _check_absent(self, group: Group, row: int) -> None:
         # A truncated agent needs its last observation too: its value goes on from there.
-        truncated = self._truncated[group.name][row] and not self._terminated[group.name][row]
-        if self._playing[group.name][row] or (truncated and self._was_playing(group.agents[row])):
+        truncated = group.agents[row] in self._cut
+        if truncated or self._playing[group.name][row]:
             raise self._fault(
                 f"agent {group.agents[row]!r} has no observation, though it "
                 + ("was truncated in this step" if truncated else "is in the game")
             )
-
-    def _was_playing(self, agent: AgentID) -> bool:
-        """Whether the agent was in the game when the current step began."""
-        return False
 
     def _mask(self, agent: AgentID, mask: Any, choices: int) -> np.ndarray:
         try:
@@ -273,26 +276,3 @@ class PettingZooAdapter(Environment):
         if not all_finite(state):
             raise self._fault("the state has values that are not finite")
         return state
-
-
-def _name_of(env: Any) -> str:
-    metadata = getattr(env, "metadata", None) or {}
-    return str(metadata.get("name") or type(env).__name__)
-
-
-def _state_spec(name: str, env: Any) -> ArraySpec:
-    shape = getattr(getattr(env, "state_space", None), "shape", None)
-    if shape is None:
-        raise ConfigurationError(
-            f"{name}: global_state=True needs an environment with `state_space` and `state()`"
-        )
-    return ArraySpec(shape, np.dtype(np.float32))
-
-
-def _distinct(env: Any, agents: Sequence[AgentID]) -> list[Any]:
-    """The spaces, each once, in the order of the agents."""
-    found: dict[int, Any] = {}
-    for agent in agents:
-        for space in (env.action_space(agent), env.observation_space(agent)):
-            found.setdefault(id(space), space)
-    return list(found.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from mava.environments.base import Actions
@@ -26,6 +26,10 @@ class AECEnvironment(PettingZooAdapter):
     observations that show whose turn it is. With ``waiting="idle"`` the agent to move is the only
     one that is ``alive``: for learners that go from one own turn to the next and sum the rewards in
     between, since a target from the very next timestep would rest on a value that is never trained.
+
+    Nobody acts on the timestep that truncates the game. Its legal actions are those of a game that
+    goes on: of every agent where waiting agents are idle, else of the one that comes after the last
+    mover in the order of ``possible_agents``, while the others pass.
 
     Args:
         env: follows ``pettingzoo.AECEnv``; it need not inherit from it.
@@ -52,11 +56,12 @@ class AECEnvironment(PettingZooAdapter):
         self._begin(self._env.agents)
         self._mark(self._env.agents, self._env.terminations, self._env.truncations)
         observations, infos = self._views()
-        return self._turn(observations, infos, self._zero_reward(), True)
+        return self._turn(observations, infos, self._zero_reward(), True, ())
 
     def step(self, actions: Actions) -> TimeStep:
         env = self._env
-        group, row = self._places[env.agent_selection]
+        mover = env.agent_selection
+        group, row = self._places[mover]
         self._call_step(self._decoded(actions)[group.name][row])
         rewards = env.rewards
         reward: ByGroup = {
@@ -65,7 +70,16 @@ class AECEnvironment(PettingZooAdapter):
         }
         self._mark(env.agents, env.terminations, env.truncations)
         observations, infos = self._views()
-        return self._turn(observations, infos, reward, False)
+        return self._turn(observations, infos, reward, False, self._cut_with_a_choice(mover))
+
+    def _cut_with_a_choice(self, mover: AgentID) -> Collection[AgentID]:
+        """The agents that the turn of ``mover`` truncated and that have legal actions yet."""
+        if not self._cut or self._waiting == "idle":
+            return self._cut
+        place = self._agents.index(mover) + 1
+        order = [*self._agents[place:], *self._agents[:place]]
+        following = next(agent for agent in order if agent in self._cut or agent in self._live)
+        return self._cut & {following}
 
     def _views(self) -> tuple[dict[AgentID, Any], dict[AgentID, Any]]:
         """The last view of agents that died, and of the others the view when it is the turn of one
@@ -101,10 +115,11 @@ class AECEnvironment(PettingZooAdapter):
         infos: Mapping[AgentID, Any],
         reward: ByGroup,
         start: bool,
+        cut: Collection[AgentID],
     ) -> TimeStep:
         mover = () if self._over else (self._env.agent_selection,)
         alive = self._playing if self._waiting == "pass" else self._rows_where(mover)
-        return self._timestep(observations, infos, reward, alive, mover, start)
+        return self._timestep(observations, infos, reward, alive, {*mover, *cut}, start)
 
     def _episode_limit(self) -> int | None:
         # Limits of these environments count rounds, not turns.

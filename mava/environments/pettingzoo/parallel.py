@@ -33,7 +33,6 @@ class PettingZooEnvironment(PettingZooAdapter):
 
     def reset(self, seed: int) -> TimeStep:
         observations, infos = self._call_reset(seed)
-        self._before: frozenset[AgentID] = frozenset()
         self._begin(self._env.agents)
         acting = None if len(self._live) == len(self._agents) else set(self._live)
         reward = self._zero_reward()
@@ -46,10 +45,9 @@ class PettingZooEnvironment(PettingZooAdapter):
         before, live = self._live, self._env.agents
         acting = None
         if live != before or any(terminations.values()) or any(truncations.values()):
-            self._before = frozenset(before)
             self._mark(live, terminations, truncations)
         if len(self._live) != len(self._agents):
-            acting = set(self._live)
+            acting = self._cut.union(self._live)
         reward = {group.name: self._rewards(group, rewards, before) for group in self._groups}
         return self._timestep(observations, infos or {}, reward, self._playing, acting, False)
 
@@ -71,6 +69,3 @@ class PettingZooEnvironment(PettingZooAdapter):
             if agent in before and agent not in rewards:
                 raise self._fault(f"agent {agent!r} acted and has no reward")
         return self._reward(group, [rewards.get(agent, 0.0) for agent in group.agents])
-
-    def _was_playing(self, agent: AgentID) -> bool:
-        return agent in self._before
