@@ -1,12 +1,13 @@
 """Small components of kinds that the shipped systems do not have yet: memory, a mixer, statistics.
 
-They are written to be read: a plain array for each layer, and nothing that is not needed to show how
-a component of its kind looks.
+They are written to be read: a plain array for each layer, and nothing that is not needed to show
+what a component of its kind looks like.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import jax
@@ -36,10 +37,10 @@ from mava.functional.td import chosen, masked_max, masked_mean, td_target
 from mava.types import Array, ArraySpec, DiscreteActions, EnvironmentSpec, GroupSpec, PyTree
 
 
-def affine(weights: Array, x: Array) -> Array:
+def affine(weights: Array, x: Array) -> jax.Array:
     """``[in + 1, out]`` and ``[..., in]`` -> ``[..., out]``; the last row is the bias."""
     ones = jnp.ones((*x.shape[:-1], 1), x.dtype)
-    return jnp.concatenate([x, ones], axis=-1) @ jnp.asarray(weights)
+    return jnp.asarray(jnp.matmul(jnp.concatenate([x, ones], axis=-1), weights))
 
 
 def init_affine(key: jax.Array, inputs: int, outputs: int) -> jax.Array:
@@ -87,22 +88,21 @@ class TanhNetwork(InitParams, Score):
 
 @dataclasses.dataclass(frozen=True)
 class TanhCritic(InitParams, Value):
-    """A recurrent critic of the global state and each agent's observation.
+    """A recurrent, central critic: of each agent's observation, those of all agents, and the global
+    state where there is one.
 
     Owns ``critic``. The memory is ``[N, width]``.
-
-    Raises:
-        WiringError: the environment has no global state.
     """
 
     width: int = 8
 
     def init_params(self, key: jax.Array, spec: EnvironmentSpec) -> dict[str, PyTree]:
-        state = _state(self.name, spec)
+        shared = sum(group.num_agents * group.observation.shape[0] for group in spec.groups)
+        shared += 0 if spec.state is None else spec.state.shape[0]
         params = {}
         for index, group in enumerate(spec.groups):
             cell, head = jax.random.split(jax.random.fold_in(key, index))
-            inputs = state.shape[0] + group.observation.shape[0] + self.width
+            inputs = shared + group.observation.shape[0] + self.width
             params[group.name] = {
                 "cell": init_affine(cell, inputs, self.width),
                 "head": init_affine(head, self.width, 1),
@@ -116,16 +116,15 @@ class TanhCritic(InitParams, Value):
         self, params: Params, inputs: ValueInputs, memory: PyTree, context: GroupContext
     ) -> tuple[Array, PyTree]:
         layers, own = params["critic"][context.group.name], inputs.observation[context.group.name]
-        state = jnp.broadcast_to(
-            jnp.asarray(inputs.state)[None], (own.shape[0], jnp.shape(inputs.state)[0])
-        )
-        hidden = jnp.tanh(affine(layers["cell"], jnp.concatenate([state, own, memory], axis=-1)))
+        parts = [jnp.ravel(x) for x in jax.tree.leaves((inputs.observation, inputs.state))]
+        shared = jnp.stack([jnp.concatenate(parts)] * context.group.num_agents)
+        hidden = jnp.tanh(affine(layers["cell"], jnp.concatenate([shared, own, memory], axis=-1)))
         return affine(layers["head"], hidden)[..., 0], hidden
 
 
 @dataclasses.dataclass(frozen=True)
 class RecordMemory(Record):
-    """Stores the memory that each step was taken with, so that sequences may begin in mid-episode."""
+    """Stores the memory that each step was taken with, so that sequences may begin anywhere."""
 
     def record(self, transition: Transition) -> dict[str, PyTree]:
         return {"memory": transition.memory}
@@ -141,8 +140,8 @@ class RecordState(Record):
 
 @dataclasses.dataclass(frozen=True)
 class StateMixer(InitParams, Mix):
-    """``Q = b(s) + sum_i |w_i(s)| q_i``, with weights linear in the global state: monotonic in every
-    agent's value, as in QMIX (Rashid et al., 2018).
+    """``Q = b(s) + sum_i |w_i(s)| q_i``, with weights linear in the global state: monotonic in
+    every agent's value, as in QMIX (Rashid et al., 2018).
 
     Owns ``mixer``.
 
@@ -228,15 +227,11 @@ class ObservationNormaliser(TransformObservation, PrepareBatch):
         variance = jnp.maximum(moments["sum_of_squares"] / count - mean**2, 0.0)
         scale = jnp.where(moments["count"] > 0, jnp.sqrt(variance + self.epsilon), 1.0)
         lead = (1,) * (observation.ndim - mean.ndim)
-        return (observation - mean.reshape(*lead, *mean.shape)) / scale.reshape(*lead, *mean.shape)
+        mean, scale = mean.reshape(*lead, *mean.shape), scale.reshape(*lead, *mean.shape)
+        return jnp.asarray((observation - mean) / scale)
 
 
-def team_reward(batch: Batch) -> Array:
-    """The mean over all agents of their rewards, ``[B, T]``."""
-    return jnp.concatenate(list(batch["reward"].values()), axis=-1).mean(-1)
-
-
-def alive_mean(x: dict[str, Array], batch: Batch) -> Array:
+def alive_mean(x: Mapping[str, Array], batch: Batch) -> jax.Array:
     """The mean over living agents, summed over groups."""
     return jnp.stack([masked_mean(x[n], batch["alive"][n]) for n in x]).sum()
 

@@ -23,6 +23,7 @@ from mava.core.keys import address
 from mava.core.learner import LearnerState
 from mava.core.lifecycle import Loss, Plan, PrepareBatch, Record, SelectAction, Update
 from mava.core.plans import BufferPlan
+from mava.functional.loops import scan
 from mava.functional.td import chosen, masked_argmax, td_target
 from mava.testing.components import alive_mean
 from mava.types import Array, GroupSpec, PyTree
@@ -30,9 +31,8 @@ from mava.types import Array, GroupSpec, PyTree
 
 def categorical_log_prob(logits: Array, legal: Array, action: Array) -> Array:
     """``[..., A]``, bool ``[..., A]``, int ``[...]`` -> ``[...]``; 0 where nothing is legal."""
-    some = legal.any(-1, keepdims=True)
-    masked = jnp.where(legal, logits, -1e9)
-    return jnp.where(some[..., 0], chosen(jax.nn.log_softmax(masked), action), 0.0)
+    log_probs = jax.nn.log_softmax(jnp.where(legal, logits, -1e9))
+    return jnp.where(jnp.any(legal, axis=-1), chosen(log_probs, action), 0.0)
 
 
 def gaussian_log_prob(mean: Array, spread: float, x: Array) -> Array:
@@ -105,8 +105,8 @@ class Rollout(Plan):
 
 @dataclasses.dataclass(frozen=True)
 class Advantage(PrepareBatch):
-    """One-step advantages. Provides ``target``, ``r + discount * V(o')``, and ``advantage``, what it
-    is above ``V(o)``; per group ``[B, T, N]``, constants to every loss."""
+    """One-step advantages. Provides ``target``, ``r + discount * V(o')``, and ``advantage``, its
+    distance from ``V(o)``; per group ``[B, T, N]``, constants to every loss."""
 
     requires: ClassVar[frozenset[str]] = frozenset({"reward", "termination", "next_observation"})
     provides: ClassVar[frozenset[str]] = frozenset({"target", "advantage"})
@@ -203,5 +203,5 @@ class EpochTrainer(Update):
             gradients, metrics, _ = hooks.gradients(learner, part)
             return hooks.apply(learner, gradients), metrics
 
-        learner, metrics = jax.lax.scan(step, learner, rows)
+        learner, metrics = scan(step, learner, rows)
         return learner, jax.tree.map(lambda x: x.mean(0), metrics), None

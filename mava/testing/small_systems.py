@@ -1,0 +1,132 @@
+"""Small systems, one for each kind of component that the core must carry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mava.components.batches.n_step import NStepReturn
+from mava.components.buffers.replay import PrioritisedReplay, UniformReplay
+from mava.components.executors.executor import Executor, RecordTransition
+from mava.components.exploration.epsilon_greedy import EpsilonGreedy
+from mava.components.losses.madqn import MADQNLoss
+from mava.components.networks.agent_ids import AgentIds
+from mava.components.networks.q_network import QNetwork
+from mava.components.trainers.trainer import Adam, HardTargetUpdate, SoftTargetUpdate, Trainer
+from mava.core.component import Component
+from mava.core.system import System
+from mava.environments import as_factory
+from mava.functional.schedules import Linear
+from mava.testing import probes
+from mava.testing.components import (
+    ObservationNormaliser,
+    RecordMemory,
+    RecordState,
+    StateMixer,
+    TanhCritic,
+    TanhNetwork,
+    TeamQLoss,
+)
+from mava.testing.policy_gradient import (
+    Advantage,
+    Categorical,
+    CorrelatedGaussian,
+    EpochTrainer,
+    PolicyLoss,
+    RecordPolicy,
+    Rollout,
+    ValueLoss,
+)
+
+Environment = str | Callable[..., Any]
+
+
+def q_learning(environment: Environment, *components: Component) -> System:
+    """Independent Q-learning in two environments, trained every 2 steps from step 8 on."""
+    parts = (
+        Executor(num_environments=2),
+        QNetwork(hidden_sizes=(4,)),
+        EpsilonGreedy(epsilon=Linear(1.0, 0.1, 20)),
+        RecordTransition(),
+        UniformReplay(capacity=64, min_size=8, batch_size=4),
+        NStepReturn(discount=0.9),
+        MADQNLoss(),
+        Adam(learning_rate=0.01),
+        HardTargetUpdate(period=2),
+        Trainer(update_every=2),
+    )
+    return System("q_learning", parts, as_factory(environment)).with_(*components)
+
+
+def actor_critic(environment: Environment, *components: Component) -> System:
+    """A recurrent actor and a recurrent critic, with a loss and an optimiser each, on policy."""
+    parts = (
+        Executor(num_environments=4),
+        TanhNetwork(width=4),
+        TanhCritic(width=4),
+        Categorical(),
+        RecordTransition(),
+        RecordMemory(),
+        RecordPolicy(),
+        Rollout(length=4),
+        Advantage(),
+        PolicyLoss(),
+        ValueLoss(),
+        Adam(learning_rate=0.01, optimises=("network",)),
+        Adam(learning_rate=0.02, optimises=("critic",)),
+        EpochTrainer(epochs=2, minibatches=2),
+    )
+    return System("actor_critic", parts, as_factory(environment)).with_(*components)
+
+
+def recurrent() -> System:
+    """Q-learning with memory, from sequences that run across the ends of episodes."""
+    system = q_learning(
+        probes.HiddenCue,
+        TanhNetwork(width=4),
+        RecordMemory(),
+        UniformReplay(capacity=64, min_size=12, batch_size=4, sequence_length=6),
+        MADQNLoss(trains=("network",)),
+    )
+    return system
+
+
+def mixing() -> System:
+    """A team's value, mixed by the global state."""
+    return q_learning("matrix/two_step", RecordState(), StateMixer(), TeamQLoss())
+
+
+def prioritised() -> System:
+    """Prioritised replay of two-step returns, and targets that move at every step."""
+    replay = PrioritisedReplay(capacity=64, min_size=8, batch_size=4)
+    steps = NStepReturn(steps=2, discount=0.9)
+    return q_learning(probes.DelayedReward, replay, steps, SoftTargetUpdate(rate=0.1))
+
+
+def normalised() -> System:
+    """Statistics kept by the trainer and used while acting, in a chain before agent ids."""
+    parts = q_learning(probes.TwoGroups).components
+    first: tuple[Component, ...] = (ObservationNormaliser(), AgentIds())
+    return System("normalised", (*first, *parts), as_factory(probes.TwoGroups))
+
+
+MAPPING = (("agent_0", "a"), ("agent_1", "b"), ("agent_2", "a"))
+
+SMALL_SYSTEMS: dict[str, Callable[[], System]] = {
+    "feed_forward": lambda: q_learning("matrix/climbing", AgentIds()),
+    "recurrent": recurrent,
+    "mixing": mixing,
+    "prioritised": prioritised,
+    "normalised": normalised,
+    "two_groups": lambda: q_learning(probes.TwoGroups),
+    "images": lambda: q_learning(probes.ImageCue),
+    "own_parameters": lambda: q_learning(
+        probes.OwnActionDecides, QNetwork(hidden_sizes=(4,), sharing="none")
+    ),
+    "mapped_parameters": lambda: q_learning(
+        probes.OwnActionDecides, QNetwork(hidden_sizes=(4,), sharing=MAPPING)
+    ),
+    "actor_critic": lambda: actor_critic("matrix/climbing", RecordState()),
+    "continuous": lambda: actor_critic(probes.ContinuousTarget, CorrelatedGaussian()),
+}
+"""By what each of them is there to show."""
