@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mava.environments.base import Environment, JaxEnvironment
 from mava.environments.episodes import OpenEpisode, episode_seed
 from mava.environments.factory import EnvironmentFactory, as_factory
+from mava.environments.finite import check_finite
 from mava.environments.host import HostEnvironment, to_host
 from mava.environments.registry import list_environments, make
 from mava.environments.vector import VectorEnvironment
@@ -29,6 +30,7 @@ __all__ = [
     "VectorEnvironment",
     "adapt",
     "as_factory",
+    "check_finite",
     "episode_seed",
     "list_environments",
     "make",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping
+from typing import ClassVar
 
 import jax
 import numpy as np
@@ -18,7 +19,14 @@ Actions = Mapping[str, np.ndarray]
 
 
 class Environment(abc.ABC):
-    """An environment that the host steps: stateful, numpy in and out."""
+    """An environment that the host steps: stateful, numpy in and out.
+
+    Attributes:
+        checks_finite: whether ``reset`` and ``step`` themselves raise for rewards, observations and
+            states that are not finite; else ``mava.environments.check_finite`` does.
+    """
+
+    checks_finite: ClassVar[bool] = False
 
     @property
     @abc.abstractmethod

@@ -13,6 +13,9 @@ from mava.types import EnvironmentSpec, TimeStep
 
 MOST_BYTES = 64 * 2**20
 
+MOST_STEPS = 100_000
+"""An episode's actions are recorded up to this step; a longer one is brought back by its pickle."""
+
 
 def episode_seed(seed: int, stream: int, environment: int, episode: int) -> int:
     """The seed of one episode, below 2**31.
@@ -33,42 +36,65 @@ class OpenEpisode(NamedTuple):
     Attributes:
         episode: which reset of the environment started it.
         seed: given to that reset.
-        actions: taken since; per group ``[T, N, *actions.array.shape]``.
+        steps: taken since.
+        actions: the joint actions of those steps, per group ``[steps, N, *actions.array.shape]``;
+            none at all of an episode with more than ``MOST_STEPS`` steps.
         timestep: the one to act on.
         pickled: the environment at this moment, where it pickles to at most 64 MiB.
     """
 
     episode: int
     seed: int
+    steps: int
     actions: dict[str, np.ndarray]
     timestep: TimeStep
     pickled: bytes | None
 
 
 class ActionRecord:
-    """The actions of an episode under way."""
+    """The actions of an episode under way.
 
-    def __init__(self, spec: EnvironmentSpec) -> None:
-        self.length = 0
-        self._buffers = {
-            group.name: np.zeros((64, group.num_agents, *group.actions.array.shape), dtype)
-            for group in spec.groups
-            for dtype in (group.actions.array.dtype,)
-        }
+    Attributes:
+        steps: of the episode so far.
+    """
+
+    def __init__(self, spec: EnvironmentSpec, most_steps: int = MOST_STEPS) -> None:
+        self._most = most_steps
+        self._spec = spec
+        self._buffers = self._empty()
+        self.steps = 0
 
     def append(self, actions: dict[str, np.ndarray]) -> None:
-        length = self.length
+        steps = self.steps
+        self.steps = steps + 1
+        if steps >= self._most:
+            if steps == self._most:
+                self._buffers = self._empty()
+            return
         for name, buffer in self._buffers.items():
-            if length == len(buffer):
+            if steps == len(buffer):
                 self._buffers[name] = buffer = np.concatenate([buffer, np.zeros_like(buffer)])
-            buffer[length] = actions[name]
-        self.length = length + 1
+            buffer[steps] = actions[name]
 
     def clear(self) -> None:
-        self.length = 0
+        self.steps = 0
 
     def copy(self) -> dict[str, np.ndarray]:
-        return {name: buffer[: self.length].copy() for name, buffer in self._buffers.items()}
+        kept = self.steps if self.steps <= self._most else 0
+        return {name: buffer[:kept].copy() for name, buffer in self._buffers.items()}
+
+    def go_on_from(self, opened: OpenEpisode) -> None:
+        self.clear()
+        for t in range(_recorded(opened)):
+            self.append({name: taken[t] for name, taken in opened.actions.items()})
+        self.steps = opened.steps
+
+    def _empty(self) -> dict[str, np.ndarray]:
+        return {
+            group.name: np.zeros((64, group.num_agents, *array.shape), array.dtype)
+            for group in self._spec.groups
+            for array in (group.actions.array,)
+        }
 
 
 def pickled(environment: Environment) -> bytes | None:
@@ -98,6 +124,40 @@ def same(left: TimeStep, right: TimeStep) -> bool:
 def replay(environment: Environment, opened: OpenEpisode) -> TimeStep:
     """Plays a recorded episode again, up to where it was."""
     timestep = environment.reset(opened.seed)
-    for t in range(len(next(iter(opened.actions.values())))):
+    for t in range(opened.steps):
         timestep = environment.step({name: taken[t] for name, taken in opened.actions.items()})
     return timestep
+
+
+def why_not_replayed(environment: Environment, opened: OpenEpisode) -> str | None:
+    """Plays a recorded episode again; ``None`` where the environment is then as it was, for all
+    that its timestep and its pickle show, else what is amiss."""
+    if _recorded(opened) < opened.steps:
+        return f"it has {opened.steps} steps, and actions are recorded up to step {MOST_STEPS}"
+    try:
+        timestep = replay(environment, opened)
+    except Exception as error:  # whatever fails, there may be a pickle
+        return f"playing it again failed: {error}"
+    if not same(timestep, opened.timestep):
+        return "playing it again from its seed and actions led to another timestep"
+    # Environments may hide from a timestep what will tell later, such as a random generator that no
+    # reset seeds. Bytes that differ although nothing else does cost nothing: the pickle is exact.
+    if opened.pickled is not None and pickled(environment) != opened.pickled:
+        return "playing it again led to the same timestep with another inner state"
+    return None
+
+
+def unpickled(opened: OpenEpisode, spec: EnvironmentSpec) -> Environment | None:
+    """The pickled environment, where there is one and it fits the specification."""
+    if opened.pickled is None:
+        return None
+    try:
+        environment = pickle.loads(opened.pickled)
+    except Exception:  # as for pickling: it does not pickle
+        return None
+    fits = isinstance(environment, Environment) and environment.spec == spec
+    return environment if fits else None
+
+
+def _recorded(opened: OpenEpisode) -> int:
+    return len(next(iter(opened.actions.values())))

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
-from mava.environments.base import Actions, Environment
+from mava.environments.base import Actions
 from mava.environments.episodes import (
     ActionRecord,
     OpenEpisode,
     episode_seed,
     pickled,
-    replay,
-    same,
+    unpickled,
+    why_not_replayed,
 )
 from mava.environments.factory import Buildable
+from mava.environments.finite import check_finite
 from mava.environments.host import to_host
-from mava.errors import EnvironmentFault
+from mava.errors import ConfigurationError, EnvironmentFault
 from mava.types import EnvironmentSpec, TimeStep
 
 _RESETS = 5
@@ -36,19 +36,25 @@ class VectorEnvironment:
         num_environments: ``E``.
         seed: of the run. Each episode has its own seed, see ``episode_seed``.
         stream: keeps users of the same seed apart.
+
+    Raises:
+        ConfigurationError: fewer than one environment, or as ``factory.build``.
     """
 
     def __init__(
         self, factory: Buildable, num_environments: int, seed: int, stream: int = 0
     ) -> None:
         if num_environments < 1:
-            raise ValueError(f"num_environments must be at least 1, got {num_environments}")
+            raise ConfigurationError(
+                f"num_environments is {num_environments}; it must be at least 1"
+            )
         self._environments = [to_host(factory.build()) for _ in range(num_environments)]
         self._seed, self._stream = seed, stream
         self._spec = self._environments[0].spec
         self._records = [ActionRecord(self._spec) for _ in self._environments]
         self._episodes = [-1] * num_environments
         self._seeds = [0] * num_environments
+        self._shown: list[TimeStep] = [self._spec.zero_timestep()] * num_environments
         self._current: TimeStep | None = None
 
     @property
@@ -70,8 +76,8 @@ class VectorEnvironment:
         """Starts an episode in each environment; ``[E]`` leading.
 
         Raises:
-            EnvironmentFault: an environment failed, or five of its episodes in a row were over at
-                once.
+            EnvironmentFault: an environment failed, or showed what is not finite, or five of its
+                episodes in a row were over at once.
         """
         self._current = _stack([self._start(index) for index in range(self.num_environments)])
         return self._current
@@ -85,7 +91,8 @@ class VectorEnvironment:
             now: the same, except that where an episode ended it is the first of the next.
 
         Raises:
-            EnvironmentFault: names the index of the environment that failed.
+            EnvironmentFault: an environment failed, or gave a reward, observation or state that is
+                not finite; names the environment's index, and the step of its episode.
         """
         taken = {name: np.asarray(value) for name, value in actions.items()}
         outcomes = []
@@ -93,9 +100,15 @@ class VectorEnvironment:
             own = {name: value[index] for name, value in taken.items()}
             self._records[index].append(own)
             try:
-                outcomes.append(environment.step(own))
+                outcome = environment.step(own)
+                if not environment.checks_finite:
+                    outcome = check_finite(
+                        outcome, self._spec, self._where(index), self._shown[index]
+                    )
             except EnvironmentFault as error:
                 raise self._fault(index, error) from error
+            self._shown[index] = outcome
+            outcomes.append(outcome)
         following = _stack(outcomes)
         ended = [index for index, outcome in enumerate(outcomes) if outcome.end]
         if ended:
@@ -116,14 +129,20 @@ class VectorEnvironment:
             self._records[index].clear()
             try:
                 timestep = self._environments[index].reset(self._seeds[index])
+                if not self._environments[index].checks_finite:
+                    timestep = check_finite(timestep, self._spec, self._where(index))
             except EnvironmentFault as error:
                 raise self._fault(index, error) from error
+            self._shown[index] = timestep
             if not timestep.end:
                 return timestep
         raise EnvironmentFault(
             f"environment {index} of {self._spec.name}: {_RESETS} episodes in a row were over at "
             f"their reset; the last seed was {self._seeds[index]}"
         )
+
+    def _where(self, index: int) -> str:
+        return f"{self._spec.name}, step {self._records[index].steps}"
 
     def _fault(self, index: int, error: EnvironmentFault) -> EnvironmentFault:
         return EnvironmentFault(
@@ -138,6 +157,7 @@ class VectorEnvironment:
             OpenEpisode(
                 self._episodes[index],
                 self._seeds[index],
+                self._records[index].steps,
                 self._records[index].copy(),
                 jax.tree.map(lambda leaf, i=index: np.array(leaf[i]), current),
                 pickled(environment),
@@ -149,8 +169,10 @@ class VectorEnvironment:
         """Goes back to recorded episodes; ``current`` is then the timestep to act on.
 
         Each episode is played again from its seed and actions. Where that does not lead to the same
-        timestep to the bit, the pickled environment is taken. Where there is none, a new episode
-        starts.
+        timestep, and the same pickle where there is one, to the bit, the pickled environment is
+        taken, and so it is for an episode of more than 100,000 steps, whose actions are not kept.
+        Where there is none, a new episode starts. What neither the timestep nor a pickle shows is
+        not seen: state that the seed does not decide, in an environment that does not pickle.
 
         Returns:
             Per environment ``True``, or a message that says why it started a new episode.
@@ -169,25 +191,19 @@ class VectorEnvironment:
 
     def _reopen(self, index: int, opened: OpenEpisode) -> tuple[TimeStep, bool | str]:
         self._episodes[index], self._seeds[index] = opened.episode, opened.seed
-        try:
-            reached = same(replay(self._environments[index], opened), opened.timestep)
-            why = "playing it again from its seed and actions led to another timestep"
-        except Exception as error:  # whatever fails, the pickled environment is next
-            reached, why = False, f"playing it again failed: {error}"
-        if not reached:
-            unpickled = _unpickled(opened.pickled, self._spec)
-            if unpickled is None:
+        why = why_not_replayed(self._environments[index], opened)
+        if why is not None:
+            environment = unpickled(opened, self._spec)
+            if environment is None:
                 message = (
                     f"environment {index} of {self._spec.name} starts a new episode: {why}, and "
                     "the environment does not pickle"
                 )
                 return self._start(index), message
             self._environments[index].close()
-            self._environments[index] = unpickled
-        record = self._records[index]
-        record.clear()
-        for t in range(len(next(iter(opened.actions.values())))):
-            record.append({name: taken[t] for name, taken in opened.actions.items()})
+            self._environments[index] = environment
+        self._records[index].go_on_from(opened)
+        self._shown[index] = opened.timestep
         return opened.timestep, True
 
     def render(self, index: int = 0) -> np.ndarray | None:
@@ -197,17 +213,6 @@ class VectorEnvironment:
     def close(self) -> None:
         for environment in self._environments:
             environment.close()
-
-
-def _unpickled(data: bytes | None, spec: EnvironmentSpec) -> Environment | None:
-    if data is None:
-        return None
-    try:
-        environment = pickle.loads(data)
-    except Exception:  # as for pickling: it does not pickle
-        return None
-    fits = isinstance(environment, Environment) and environment.spec == spec
-    return environment if fits else None
 
 
 def _stack(timesteps: Sequence[TimeStep]) -> TimeStep:

@@ -300,6 +300,49 @@ def test_f13_f29_faults_name_agent_leaf_and_step(fault, message):
     assert isinstance(raised.value.__cause__, RuntimeError) == (fault == "raise")
 
 
+def test_f13_what_is_shown_of_the_dead_need_not_be_finite():
+    class Rots(Death):
+        def step(self, actions):
+            observations, rewards, *rest = super().step(actions)
+            if self.time > self.at:
+                observations["agent_0"] = np.full(3, np.nan, np.float32)
+                rewards["agent_0"] = float("nan")
+            return observations, rewards, *rest
+
+    toy = Rots((2, 4, 4))
+    toy.at = 2
+    episode = play_episode(adapt(toy))
+    assert len(episode) == 5
+    assert not episode[3].observation["agents"][0].any()
+    assert episode[3].reward["agents"][0] == 0
+    toy.at = 1  # the step in which it dies, whose outcome counts
+    with pytest.raises(EnvironmentFault, match="step 2: agent 'agent_0': reward has the value nan"):
+        play_episode(adapt(toy))
+
+
+@pytest.mark.parametrize(
+    ("method", "outcome", "message"),
+    [
+        (
+            "reset",
+            lambda old: old[0],
+            r"reset\(\) must return two dictionaries \(observations, inf",
+        ),
+        ("reset", lambda old: None, "got None"),
+        ("step", lambda old: None, r"step 1: step\(\) must return five dictionaries .*got None"),
+        ("step", lambda old: old[:4], r"truncations, infos\), got \(dict, dict, dict, dict\)"),
+        ("step", lambda old: (old[0], 1.0, *old[2:]), r"got \(dict, float, dict, dict, dict\)"),
+    ],
+)
+def test_f29_outcomes_of_another_form_are_refused(method, outcome, message):
+    toy = Echo()
+    right = getattr(toy, method)
+    environment = adapt(toy)
+    setattr(toy, method, lambda *args, **kwargs: outcome(right(*args, **kwargs)))
+    with pytest.raises(EnvironmentFault, match=message):
+        play_episode(environment)
+
+
 def test_f13_integer_spaces_refuse_numbers_they_cannot_hold():
     class Lossy(Spaces):
         def observe(self, agent):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mava.environments.base import Actions, Environment
-from mava.environments.finite import all_finite
+from mava.environments.finite import all_finite, bad_entry
 from mava.environments.pettingzoo.facts import (
     distinct_spaces,
     episode_limit,
@@ -33,6 +33,8 @@ class PettingZooAdapter(Environment):
 
     Flags, and masks that allow everything, are shared between timesteps and cannot be written to.
     """
+
+    checks_finite = True
 
     def __init__(
         self,
@@ -231,7 +233,7 @@ class PettingZooAdapter(Environment):
                 legal = legal.copy() if legal is group.all_legal else legal
                 legal[row] = self._known[group.name][row]
         if spec.dtype.kind == "f" and not all_finite(rows):
-            raise self._not_finite(group, rows)
+            self._check_finite(group, rows)
         return rows, legal
 
     def _check_absent(self, group: Group, row: int) -> None:
@@ -249,11 +251,19 @@ class PettingZooAdapter(Environment):
         except (TypeError, ValueError) as error:
             raise self._fault(f"agent {agent!r}: action_mask {error}") from None
 
-    def _not_finite(self, group: Group, rows: np.ndarray) -> EnvironmentFault:
+    def _check_finite(self, group: Group, rows: np.ndarray) -> None:
+        """Raises, or makes zeros of what is not finite and is shown of agents long dead."""
         flat = rows.reshape(len(rows), -1)
-        row, index = np.argwhere(~np.isfinite(flat))[0]
-        leaf = group.encoder.leaf_at(int(index))
-        return self._fault(f"agent {group.agents[row]!r}: {leaf} has the value {flat[row, index]}")
+        found = bad_entry(flat, self._was_playing(group) | self._playing[group.name])
+        if found is not None:
+            row, (index,) = found
+            agent, leaf = group.agents[row], group.encoder.leaf_at(index)
+            raise self._fault(f"agent {agent!r}: {leaf} has the value {flat[row, index]}")
+        rows[~np.isfinite(rows)] = 0
+
+    def _was_playing(self, group: Group) -> np.ndarray:
+        """Bool ``[N]``; who was in the game when the current step began."""
+        return np.array([agent in self._before for agent in group.agents], bool)
 
     def _reward(self, group: Group, values: Sequence[Any]) -> np.ndarray:
         """Float32 ``[N]`` from one number per agent."""
@@ -262,8 +272,11 @@ class PettingZooAdapter(Environment):
         except (TypeError, ValueError) as error:
             raise self._fault(f"the rewards {values} are not one number per agent") from error
         if not all_finite(reward):
-            row = int(np.argmin(np.isfinite(reward)))
-            raise self._fault(f"agent {group.agents[row]!r}: reward has the value {values[row]}")
+            found = bad_entry(reward, self._was_playing(group))
+            if found is not None:
+                agent, value = group.agents[found[0]], values[found[0]]
+                raise self._fault(f"agent {agent!r}: reward has the value {value}")
+            reward[~np.isfinite(reward)] = 0
         return reward
 
     def _zero_reward(self) -> ByGroup:

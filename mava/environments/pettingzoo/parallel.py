@@ -10,6 +10,10 @@ from mava.environments.pettingzoo.adapter import PettingZooAdapter
 from mava.environments.pettingzoo.groups import Group
 from mava.types import AgentID, TimeStep
 
+_RESET = ("observations", "infos")
+_STEP = ("observations", "rewards", "terminations", "truncations", "infos")
+_COUNTS = {2: "two", 5: "five"}
+
 
 class PettingZooEnvironment(PettingZooAdapter):
     """A ``ParallelEnv`` as a Mava environment.
@@ -50,6 +54,31 @@ class PettingZooEnvironment(PettingZooAdapter):
             acting = self._cut.union(self._live)
         reward = {group.name: self._rewards(group, rewards, before) for group in self._groups}
         return self._timestep(observations, infos or {}, reward, self._playing, acting, False)
+
+    def _call_reset(self, seed: int) -> Any:
+        return self._dictionaries("reset", _RESET, super()._call_reset(seed))
+
+    def _call_step(self, action: Any) -> Any:
+        return self._dictionaries("step", _STEP, super()._call_step(action))
+
+    def _dictionaries(self, method: str, names: tuple[str, ...], outcome: Any) -> Any:
+        parts = outcome if isinstance(outcome, (tuple, list)) else ()
+        if len(parts) == len(names):
+            for part in parts:
+                if not isinstance(part, dict):
+                    break
+            else:
+                return parts
+            *others, infos = parts
+            if all(isinstance(part, Mapping) for part in others) and (
+                infos is None or isinstance(infos, Mapping)
+            ):
+                return parts
+        given = f"({', '.join(type(part).__name__ for part in parts)})" if parts else repr(outcome)
+        raise self._fault(
+            f"{method}() must return {_COUNTS[len(names)]} dictionaries ({', '.join(names)}), got "
+            f"{given:.200}"
+        )
 
     def _joint(self, actions: Actions) -> dict[AgentID, Any]:
         values = self._decoded(actions)
