@@ -184,6 +184,8 @@ class Value(Hook, arity=Arity.OPTIONAL, stage="learn"):
     """A critic, called by losses and batch preparation as ``context.value``. One with memory also
     runs while acting, so that its memory is there when a batch begins in mid-episode."""
 
+    requires: ClassVar[frozenset[str]] = frozenset()
+
     def init_memory(self, group: GroupSpec) -> PyTree:
         """Memory at the start of an episode, for one environment; ``()`` for a feed-forward
         critic."""
@@ -218,6 +220,8 @@ class Value(Hook, arity=Arity.OPTIONAL, stage="learn"):
 
 class Mix(Hook, arity=Arity.OPTIONAL, stage="learn"):
     """A mixer: joins the agents' values into one, called by losses as ``context.mix``."""
+
+    requires: ClassVar[frozenset[str]] = frozenset()
 
     @abc.abstractmethod
     def mix(

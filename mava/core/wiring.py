@@ -180,8 +180,10 @@ def _check_known(component: str, name: str, owners: dict[str, str]) -> None:
 def check_fields(components: Sequence[Component], recorded: Iterable[str]) -> None:
     """Checks that every batch field is there before it is used."""
     available = set(recorded)
-    users: list[lc.PrepareBatch | lc.Loss] = [
+    users: list[lc.PrepareBatch | lc.Value | lc.Mix | lc.Loss] = [
         *find(components, lc.PrepareBatch),
+        *find(components, lc.Value),
+        *find(components, lc.Mix),
         *find(components, lc.Loss),
     ]
     for user in users:

@@ -40,12 +40,11 @@ from mava.types import Array, ArraySpec, DiscreteActions, EnvironmentSpec, Group
 def affine(weights: Array, x: Array) -> jax.Array:
     """``[in + 1, out]`` and ``[..., in]`` -> ``[..., out]``; the last row is the bias."""
     ones = jnp.ones((*x.shape[:-1], 1), x.dtype)
-    return jnp.asarray(jnp.matmul(jnp.concatenate([x, ones], axis=-1), weights))
+    return jnp.matmul(jnp.concatenate([x, ones], axis=-1), weights)
 
 
 def init_affine(key: jax.Array, inputs: int, outputs: int) -> jax.Array:
-    scale = (inputs + 1) ** -0.5
-    return scale * jax.random.normal(key, (inputs + 1, outputs))
+    return jax.random.normal(key, (inputs + 1, outputs)) / jnp.sqrt(inputs + 1.0)
 
 
 def num_outputs(group: GroupSpec) -> int:
@@ -148,6 +147,8 @@ class StateMixer(InitParams, Mix):
     Raises:
         WiringError: the environment has no global state.
     """
+
+    requires: ClassVar[frozenset[str]] = frozenset({"state"})
 
     def init_params(self, key: jax.Array, spec: EnvironmentSpec) -> dict[str, PyTree]:
         state = _state(self.name, spec)

@@ -132,7 +132,10 @@ class Advantage(PrepareBatch):
 
 @dataclasses.dataclass(frozen=True)
 class PolicyLoss(Loss):
-    """The clipped surrogate of PPO (Schulman et al., 2017), of categorical or Gaussian policies."""
+    """The clipped surrogate of PPO (Schulman et al., 2017), of categorical or Gaussian policies.
+
+    Its metric ``change`` is how far the probability ratio of any action is from 1.
+    """
 
     requires: ClassVar[frozenset[str]] = frozenset({"advantage", "extras", "legal_actions"})
 
@@ -142,7 +145,7 @@ class PolicyLoss(Loss):
 
     def loss(self, params: Params, batch: Batch, context: LearnContext) -> LossOutput:
         scores = context.unroll(params, batch).scores
-        surrogate, ratios = {}, {}
+        surrogate, changes = {}, []
         for group in context.spec.groups:
             name = group.name
             log_prob = self._log_prob(scores[name], batch, name)
@@ -150,8 +153,8 @@ class PolicyLoss(Loss):
             clipped = jnp.clip(ratio, 1.0 - self.clip, 1.0 + self.clip)
             advantage = batch["advantage"][name]
             surrogate[name] = -jnp.minimum(ratio * advantage, clipped * advantage)
-            ratios[name] = ratio
-        return LossOutput(alive_mean(surrogate, batch), {"ratio": alive_mean(ratios, batch)})
+            changes.append(jnp.abs(ratio - 1.0).max())
+        return LossOutput(alive_mean(surrogate, batch), {"change": jnp.stack(changes).max()})
 
     def _log_prob(self, scores: Array, batch: Batch, group: str) -> Array:
         action, extras = batch["action"][group], batch["extras"][group]

@@ -21,6 +21,7 @@ from mava.core.contexts import LossOutput
 from mava.core.lifecycle import (
     InitParams,
     Loss,
+    Mix,
     Plan,
     PrepareBatch,
     Record,
@@ -245,6 +246,17 @@ def test_a_batch_field_that_is_provided_too_late() -> None:
         "n_step_return before it",
     ):
         build(System("test", parts, NoEnvironment()), SPEC)
+
+
+@dataclasses.dataclass(frozen=True)
+class Recount(Mix):
+    requires: ClassVar[frozenset[str]] = frozenset({"state"})
+
+    def mix(self, params: Any, values: Any, batch: Any, context: Any) -> Any: ...
+
+
+def test_a_batch_field_that_only_the_mixer_needs() -> None:
+    refused("recount needs batch field 'state', which nothing before it provides", Recount())
 
 
 @dataclasses.dataclass(frozen=True)
