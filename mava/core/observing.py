@@ -13,13 +13,16 @@ from mava.core.evaluation import Evaluation
 from mava.errors import WiringError
 from mava.types import EnvironmentSpec
 
+REPORTS = 200
+"""Times that training metrics are reported over a whole run, at most."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Run:
     """The facts of a run that never change.
 
     ``first_step`` is where this process began: 0, or the step of the checkpoint that it resumed
-    from.
+    from, which may be 0 too: ``resumed`` tells.
     """
 
     system: str
@@ -30,6 +33,7 @@ class Run:
     spec: EnvironmentSpec
     run_dir: pathlib.Path | None = None
     first_step: int = 0
+    resumed: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,6 +49,8 @@ class Progress:
         mean_return: of the training episodes that ended since the last report; ``None`` when none
             did.
         evaluation: the latest one.
+        training_seconds: of training alone, without compiling and evaluating, over all processes
+            of a resumed run.
     """
 
     environment_steps: int
@@ -54,6 +60,7 @@ class Progress:
     wall_seconds: float
     mean_return: float | None = None
     evaluation: Evaluation | None = None
+    training_seconds: float = 0.0
 
 
 class Observer:

@@ -23,6 +23,7 @@ from mava.types import PyTree
 
 _MANIFEST = "manifest.json"
 _LEAVES = "leaves"
+_LONGEST = 200
 
 
 def write_arrays(folder: pathlib.Path, tree: PyTree) -> None:
@@ -77,16 +78,17 @@ def read_arrays(folder: pathlib.Path, like: PyTree) -> PyTree:
     except Exception as error:
         raise CheckpointError(f"{folder} could not be read: {first_line(error)}") from error
     targets, structure = jax.tree_util.tree_flatten(like)
-    leaves = [
-        _as(target, data, entry["key"])
-        for target, data, entry in zip(targets, found, manifest, strict=True)
-    ]
+    leaves = []
+    for target, entry in zip(targets, manifest, strict=True):
+        # One at a time, so that a large buffer is not there twice.
+        leaves.append(_as(target, found.pop(0), entry["key"]))
     return jax.tree_util.tree_unflatten(structure, leaves)
 
 
 def first_line(error: BaseException) -> str:
-    """``TypeName: first line of its message``."""
-    return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
+    """``TypeName: first line of its message``, in 200 characters at most."""
+    text = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
 def _read_leaves(folder: pathlib.Path, manifest: list[dict[str, Any]]) -> list[np.ndarray]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, NamedTuple
 
 from mava.core.system import System
 from mava.errors import ConfigurationError
@@ -30,27 +30,45 @@ def check_whole(name: str, value: Any, least: int, below: int | None = None) -> 
 
 def check_vacant(directory: RunDirectory) -> None:
     """Raises:
-    ConfigurationError: the directory already holds a run.
+    ConfigurationError: there is anything in the directory; names some of it.
     """
-    if directory.holds_run:
+    content = directory.content
+    if directory.checkpoints.last_step is not None:
         raise ConfigurationError(
             f"{directory.path} already holds a run; resume it (resume=True, --resume), or choose "
             f"another run_dir"
         )
+    if content:
+        shown = ", ".join(content[:3]) + (", ..." if len(content) > 3 else "")
+        raise ConfigurationError(
+            f"the run directory {directory.path} is not empty ({shown}), and nothing there can be "
+            f"resumed; choose another run_dir, or delete what a failed run left there"
+        )
 
 
-def check_resumable(
-    directory: RunDirectory, system: System, facts: dict[str, Any]
-) -> dict[str, Any] | None:
+CONDITIONS = ("jit", "mava", "jax", "backend")
+"""Facts that change no more than the last bits of numbers."""
+
+
+class Resumption(NamedTuple):
+    """How a run goes on.
+
+    Attributes:
+        finished: the record of its result when it is finished and nothing more is asked for.
+        notes: a sentence for each reason why it may not go on bit for bit.
+    """
+
+    finished: dict[str, Any] | None = None
+    notes: tuple[str, ...] = ()
+
+
+def check_resumable(directory: RunDirectory, system: System, facts: dict[str, Any]) -> Resumption:
     """Checks that a run can go on as asked.
 
     Args:
         directory: of the run.
         system: as asked for now.
-        facts: ``topology``, ``seed`` and ``total_steps`` as asked for now.
-
-    Returns:
-        The record of its result when the run is finished and nothing more is asked for.
+        facts: ``topology``, ``seed``, ``total_steps`` and ``CONDITIONS`` as they are now.
 
     Raises:
         ConfigurationError: there is nothing to resume, or it is another run; names the differences.
@@ -79,7 +97,19 @@ def check_resumable(
             f"made {step} environment steps; total_steps counts them too"
         )
     record = directory.load_result()
-    if record is None or facts["total_steps"] > config["total_steps"]:
-        return None
     # A run that a stop condition ended goes on when the conditions have changed.
-    return record if record["reason"] == TOTAL_STEPS or same_stops(old, system) else None
+    if (
+        record is not None
+        and facts["total_steps"] <= config["total_steps"]
+        and (record["reason"] == TOTAL_STEPS or same_stops(old, system))
+    ):
+        return Resumption(record)
+    return Resumption(None, tuple(_changed_conditions(config, facts)))
+
+
+def _changed_conditions(config: dict[str, Any], facts: dict[str, Any]) -> list[str]:
+    names = [name for name in CONDITIONS if config.get(name, facts[name]) != facts[name]]
+    if not names:
+        return []
+    was, now = (", ".join(f"{name}={values[name]}" for name in names) for values in (config, facts))
+    return [f"this run had {was} and goes on with {now}, so it does not go on bit for bit"]

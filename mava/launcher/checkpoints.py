@@ -23,6 +23,7 @@ from mava.types import PyTree
 
 _NAME = re.compile(r"(\d+)(?:\.(\d+))?")
 _UNFINISHED = "unfinished-"
+_EXTRA = "extra.pkl"
 _SYSTEM_ERROR = re.compile(r"(?:os_error_code='|OS error |Errno )(\d+)")
 
 
@@ -70,14 +71,35 @@ class Checkpoints:
         """
 
         def fill(folder: pathlib.Path) -> None:
-            with open(folder / "extra.pkl", "wb") as file:
-                pickle.dump({"runner": state.extra, "driver": driver}, file)
+            _dump({"runner": state.extra, "driver": driver}, folder / _EXTRA)
             write_arrays(folder / "variables", variables)
             write_arrays(folder / "state", state.arrays)
 
         new = _publish(self._last, step, fill)
         _delete([old for old in _complete(self._last) if old != new])
-        _delete([old for old in _complete(self._best) if _step(old) != best_step])
+        self._keep_best(best_step)
+
+    def save_driver(self, driver: Any, best_step: int | None) -> None:
+        """Replaces the driver's values in the last checkpoint; the rest of it stays.
+
+        Args:
+            driver: as ``save_last``.
+            best_step: as ``save_last``.
+
+        Raises:
+            CheckpointError: there is no last checkpoint, or it could not be read or written.
+        """
+        path = self._newest(self._last) / _EXTRA
+        extra = {**self._extra(), "driver": driver}
+        unfinished = path.with_name(f".{path.name}.unfinished")
+        try:
+            _dump(extra, unfinished)
+            _sync(unfinished)
+            os.replace(unfinished, path)
+            _sync(path.parent)
+        except Exception as error:
+            raise CheckpointError(f"{path} could not be written: {_reason(error)}") from error
+        self._keep_best(best_step)
 
     def save_best(self, step: int, variables: Variables) -> None:
         """Adds a best checkpoint; ``save_last`` deletes those that it replaces.
@@ -85,8 +107,7 @@ class Checkpoints:
         Raises:
             CheckpointError: it could not be written.
         """
-        if step != self.best_step:
-            _publish(self._best, step, lambda folder: write_arrays(folder / "variables", variables))
+        _publish(self._best, step, lambda folder: write_arrays(folder / "variables", variables))
 
     def load_driver(self) -> Any:
         """The driver's values in the last checkpoint.
@@ -105,13 +126,18 @@ class Checkpoints:
         extra = self._extra()["runner"]
         return RunnerState(read_arrays(self._newest(self._last) / "state", like), extra)
 
-    def load_variables(self, which: str, like: PyTree) -> Variables:
+    def load_variables(self, which: str, like: PyTree, step: int | None = None) -> Variables:
         """What acting needs, from the ``"last"`` or ``"best"`` checkpoint.
+
+        Args:
+            which: of the two.
+            like: its structure, shapes and dtypes.
+            step: of the checkpoint; ``None`` for the newest.
 
         Raises:
             CheckpointError: as ``load_last``.
         """
-        folder = self._newest({"last": self._last, "best": self._best}[which])
+        folder = self._newest({"last": self._last, "best": self._best}[which], step)
         variables: Variables = read_arrays(folder / "variables", like)
         return variables
 
@@ -120,17 +146,24 @@ class Checkpoints:
         _delete([old for old in _complete(self._best) if step is None or _step(old) > step])
 
     def _extra(self) -> dict[str, Any]:
-        path = self._newest(self._last) / "extra.pkl"
+        path = self._newest(self._last) / _EXTRA
         try:
             extra: dict[str, Any] = pickle.loads(path.read_bytes())
         except Exception as error:
             raise CheckpointError(f"{path} could not be read: {first_line(error)}") from error
         return extra
 
-    def _newest(self, folder: pathlib.Path) -> pathlib.Path:
-        found = _complete(folder)
+    def _keep_best(self, step: int | None) -> None:
+        """Deletes all best checkpoints but the newest one of ``step``."""
+        found = _complete(self._best)
+        kept = [path for path in found if _step(path) == step][-1:]
+        _delete([path for path in found if path not in kept])
+
+    def _newest(self, folder: pathlib.Path, step: int | None = None) -> pathlib.Path:
+        found = [path for path in _complete(folder) if step is None or _step(path) == step]
         if not found:
-            raise CheckpointError(f"there is no checkpoint in {folder}")
+            which = "" if step is None else f" of step {step}"
+            raise CheckpointError(f"there is no checkpoint{which} in {folder}")
         return found[-1]
 
 
@@ -147,7 +180,9 @@ def _publish(parent: pathlib.Path, step: int, fill: Callable[[pathlib.Path], Non
         unfinished.mkdir()
         try:
             fill(unfinished)
+            _sync_all(unfinished)
             os.replace(unfinished, parent / name)
+            _sync(parent)
         except BaseException:
             _delete([unfinished])
             raise
@@ -158,6 +193,27 @@ def _publish(parent: pathlib.Path, step: int, fill: Callable[[pathlib.Path], Non
             + (f"the one before it, {kept[-1]}, is kept" if kept else "there is none before it")
         ) from error
     return parent / name
+
+
+def _dump(value: Any, path: pathlib.Path) -> None:
+    with open(path, "wb") as file:
+        pickle.dump(value, file)
+
+
+def _sync_all(folder: pathlib.Path) -> None:
+    """Waits until the folder is on the disk, so that a power failure cannot take it back."""
+    for place, _, names in os.walk(folder):
+        for name in names:
+            _sync(pathlib.Path(place, name))
+        _sync(pathlib.Path(place))
+
+
+def _sync(path: pathlib.Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _reason(error: Exception) -> str:

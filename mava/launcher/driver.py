@@ -18,6 +18,7 @@ from mava.launcher.schedule import Schedule, Stride
 from mava.launcher.signals import Interruption
 from mava.launcher.watching import Tally, Watchers
 from mava.topologies.base import Runner
+from mava.topologies.host_episodes import Interrupted
 
 TOTAL_STEPS = "total_steps"
 INTERRUPTED = "interrupted"
@@ -33,12 +34,14 @@ class Memo:
         evaluations: so far.
         best_step: environment steps at the best of them.
         tally: metrics and returns not yet reported.
+        training_seconds: in the runner's ``advance``, over all processes.
     """
 
     position: int = -1
     evaluations: list[Evaluation] = dataclasses.field(default_factory=list)
     best_step: int | None = None
     tally: Tally = dataclasses.field(default_factory=Tally)
+    training_seconds: float = 0.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,13 +95,20 @@ class Driver:
         self._told = -math.inf
         self._unheard: list[float] = []
         self._stride = Stride(runner.step_size)
+        self._saved: int | None = None
+        self._said = False
+        if evaluator is not None:
+            evaluator.should_stop = lambda: interruption.requested is not None
 
-    def run(self, resume: bool, absolute_metric: bool) -> Outcome:
+    def run(
+        self, resume: bool, absolute_metric: bool, ready: Callable[[], None] = lambda: None
+    ) -> Outcome:
         """Runs to the end.
 
         Args:
             resume: go on from the last checkpoint.
             absolute_metric: evaluate the best policy at length when the run is over.
+            ready: called before the first step, once all is compiled and restored.
 
         Raises:
             MavaError: of the runner, the evaluator or an observer. The last checkpoint is then the
@@ -107,16 +117,32 @@ class Driver:
         self.runner.start(self.watchers.say)
         if resume:
             self._restore()
-        reason = self._train()
-        if reason != INTERRUPTED:
-            self._evaluate()
-            reason = INTERRUPTED if self.interruption.requested else reason
-        self._save()
+        ready()
         absolute = None
-        if absolute_metric and reason != INTERRUPTED:
-            absolute = self._absolute_metric()
+        try:
+            reason = self._train()
+            self._save()  # before anything long: another interruption would lose it
+            if reason != INTERRUPTED:
+                self._evaluate()
+                self._save()
+                if self._is_interrupted():
+                    reason = INTERRUPTED
+                elif absolute_metric:
+                    absolute = self._absolute_metric()
+        except Interrupted:
+            self._is_interrupted()
+            reason = INTERRUPTED
+            self._save()
         self.watchers.tell("end", reason, self._progress())
         return self._outcome(reason, absolute)
+
+    def _is_interrupted(self) -> bool:
+        """Whether the run is to end now; says so once."""
+        requested = self.interruption.requested
+        if requested and not self._said:
+            self._said = True
+            self.watchers.say(f"stopping after {requested}; Ctrl-C again to quit at once")
+        return requested is not None
 
     def _train(self) -> str:
         """Returns why it ended."""
@@ -133,12 +159,14 @@ class Driver:
             if reason := self._stop_reason():
                 return reason
             self._advance(target)
-        if self.interruption.requested:
+        if self._is_interrupted():
             return INTERRUPTED
-        self._memo.position = target
         mean_return = self._report() if self.schedule.reports(target) else None
         if self.schedule.evaluates(target):
+            if target >= self.schedule.total:
+                self._save()
             self._evaluate()
+        self._memo.position = target  # not before: an evaluation that was given up stays due
         reason = self._stop_reason(mean_return)
         if self.schedule.saves(target) and reason is None and target < self.schedule.total:
             self._save()
@@ -152,6 +180,7 @@ class Driver:
         steps = self.runner.environment_steps - steps
         self._stride.took(steps, seconds)
         self._training_seconds += seconds
+        self._memo.training_seconds += seconds
         self._memo.tally.add(report)
         # What is due at the target stays due until it is done, also if the run stops before it.
         reached = min(self.runner.environment_steps, target - 1)
@@ -168,7 +197,7 @@ class Driver:
         self._told = self._clock()
 
     def _stop_reason(self, mean_return: float | None = None) -> str | None:
-        if self.interruption.requested:
+        if self._is_interrupted():
             return INTERRUPTED
         progress = self._progress(mean_return)
         reasons = (stop.stop_reason(progress) for stop in self.runner.program.stops)
@@ -209,15 +238,16 @@ class Driver:
         return evaluation
 
     def _save(self) -> None:
+        """The whole state; or, where that is saved as it is now, the memo alone."""
         if self.checkpoints is None:
             return
-        self.checkpoints.save_last(
-            self.runner.environment_steps,
-            self.runner.state(),
-            self.runner.variables(),
-            self._memo,
-            self._memo.best_step,
-        )
+        step, best_step = self.runner.environment_steps, self._memo.best_step
+        if self._saved == step:
+            self.checkpoints.save_driver(self._memo, best_step)
+            return
+        state, variables = self.runner.state(), self.runner.variables()
+        self.checkpoints.save_last(step, state, variables, self._memo, best_step)
+        self._saved = step
 
     def _restore(self) -> None:
         assert self.checkpoints is not None
@@ -225,11 +255,13 @@ class Driver:
         for note in self.runner.restore(self.checkpoints.load_last(self.runner.state().arrays)):
             self.watchers.say(note)
         self._first_step = self.runner.environment_steps
-        self.checkpoints.discard_best_after(self._memo.best_step)
+        best_step = self._memo.best_step
         for evaluation in self._memo.evaluations:
-            if evaluation.step == self._memo.best_step:
-                variables = self.checkpoints.load_variables("best", self.runner.variables())
+            if evaluation.step == best_step:
+                like = self.runner.variables()
+                variables = self.checkpoints.load_variables("best", like, best_step)
                 self._best = Best.of(variables, evaluation)
+        self.checkpoints.discard_best_after(best_step)
         self.watchers.say(f"resumed at environment step {self._first_step:,}")
 
     def _progress(self, mean_return: float | None = None) -> Progress:
@@ -242,6 +274,7 @@ class Driver:
             wall_seconds=self._clock() - self._began,
             mean_return=mean_return,
             evaluation=evaluations[-1] if evaluations else None,
+            training_seconds=self._memo.training_seconds,
         )
 
     def _outcome(self, reason: str, absolute: Evaluation | None) -> Outcome:

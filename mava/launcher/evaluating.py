@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -15,6 +16,7 @@ from mava.core.evaluation import Evaluation
 from mava.core.learner import Variables
 from mava.core.lifecycle import Evaluate
 from mava.topologies.base import Runner, policy_of
+from mava.topologies.host_episodes import HostEpisodes
 
 _ABSOLUTE_FACTOR = 10
 
@@ -43,9 +45,13 @@ class Evaluator:
     """The system's evaluator, over the runner's own environments for it.
 
     The seed of an evaluation follows from the run's seed and the environment step alone.
+
+    Attributes:
+        should_stop: asked at each step of an evaluation, which it ends with ``Interrupted``.
     """
 
     def __init__(self, component: Evaluate, runner: Runner, seed: int, jit: bool = True) -> None:
+        self.should_stop: Callable[[], bool] = lambda: False
         self._component = component
         self._runner = runner
         self._seed = seed
@@ -65,6 +71,8 @@ class Evaluator:
             # Made once: what compiles the policy recognises it by its function.
             self._policy = policy_of(self._runner.program, variables, self._jit)
             self._environments = self._runner.episode_runner()
+            if isinstance(self._environments, HostEpisodes):
+                self._environments.should_stop = lambda: self.should_stop()
         act = self._policy._replace(variables=variables)
         seed = evaluation_seed(self._seed, step, stream)
         evaluation: Evaluation = call(component, "evaluate", act, self._environments, seed)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import importlib
 import inspect
+import math
 import os
 import pathlib
 from typing import Any
@@ -12,16 +14,16 @@ from typing import Any
 import jax
 
 import mava
-from mava.core.observing import Run
+from mava.core.observing import REPORTS, Run
 from mava.core.system import System
 from mava.errors import ConfigurationError, nearest
-from mava.launcher.checking import check_resumable, check_vacant, check_whole
+from mava.launcher.checking import Resumption, check_resumable, check_vacant, check_whole
 from mava.launcher.driver import Driver, Outcome
 from mava.launcher.evaluating import Evaluator
 from mava.launcher.memory import available_memory, check_memory
 from mava.launcher.policy import load_policy, make_policy
 from mava.launcher.result import Result
-from mava.launcher.run_dir import RunDirectory
+from mava.launcher.run_dir import RunDirectory, pickled_system
 from mava.launcher.schedule import Schedule
 from mava.launcher.signals import Interruption
 from mava.launcher.watching import Watchers
@@ -30,7 +32,7 @@ from mava.topologies.base import Runner, RunnerFactory
 TOPOLOGIES = {"single_process": "mava.topologies.single_process:SingleProcess"}
 """Where each topology's runner is; it is imported when it is used."""
 
-_REPORTS = 100
+_CHECKPOINTS = 10
 
 
 def launch(
@@ -49,18 +51,25 @@ def launch(
 
     Everything that can be refused is refused before the first environment step. Ctrl-C (or SIGTERM)
     saves a checkpoint and returns a result whose ``reason`` is ``"interrupted"``; a second one
-    raises at once.
+    raises at once. An evaluation that is under way is given up.
+
+    Where JAX has not made its CPU client yet, the option ``jax_cpu_enable_async_dispatch`` of the
+    whole process is set to ``False``, which halves the time of small computations; a value of
+    ``JAX_CPU_ENABLE_ASYNC_DISPATCH`` in the environment is left as it is.
 
     Args:
         system: what to train, and where.
         topology: how it is laid out: ``"single_process"``.
-        total_steps: environment steps, of all environments together; never exceeded.
+        total_steps: environment steps, of all environments together; never exceeded. Below
+            2**31.
         seed: of everything random; the same seed gives the same run. In ``[0, 2**32)``.
-        run_dir: for checkpoints and what observers write; ``None`` writes no checkpoint.
+        run_dir: for checkpoints and what observers write; a new or an empty directory, unless
+            ``resume``. It is locked while the run goes on. ``None`` writes no checkpoint.
         resume: go on with the run in ``run_dir``, under the same system and seed. ``total_steps``
             may be higher than it was; observers and stop conditions may differ.
-        checkpoint_every: environment steps between checkpoints; ``None``: one at each evaluation.
-            There is always one at the end.
+        checkpoint_every: environment steps between checkpoints of the whole state, buffer
+            included; ``None``: a tenth of ``total_steps``. There is always one at the end and at
+            an interruption. The best variables are kept at each evaluation that is the best yet.
         absolute_metric: evaluate the best policy on ten times the episodes when the run is over.
         **topology_options: of the topology, such as ``jit=False``.
 
@@ -80,28 +89,36 @@ def launch(
             f"{type(system).__name__}"
         )
     make_runner = _factory(topology, topology_options)
-    total_steps = check_whole("total_steps", total_steps, least=1)
+    total_steps = check_whole("total_steps", total_steps, least=1, below=2**31)
     seed = check_whole("seed", seed, least=0, below=2**32)
     if checkpoint_every is not None:
         checkpoint_every = check_whole("checkpoint_every", checkpoint_every, least=1)
     directory = None if run_dir is None else RunDirectory(pathlib.Path(run_dir).expanduser())
-    facts = {"topology": topology, "seed": seed, "total_steps": total_steps}
-    finished = _check_directory(directory, resume, system, facts)
-    runner = make_runner(system, seed, **topology_options)
-    try:
+    jit = bool(topology_options.get("jit", True))
+    facts = {
+        "topology": topology,
+        "seed": seed,
+        "total_steps": total_steps,
+        "jit": jit,
+        "mava": mava.__version__,
+        "jax": jax.__version__,
+        "backend": jax.default_backend(),
+    }
+    with contextlib.ExitStack() as stack:
+        resumption = _enter(stack, directory, resume, system, facts)
+        runner = make_runner(system, seed, **topology_options)
+        stack.callback(runner.close)
         return _Launch(
             system=system,
             runner=runner,
             facts=facts,
             directory=directory,
             resume=resume,
-            finished=finished,
-            checkpoint_every=checkpoint_every,
+            resumption=resumption,
+            checkpoint_every=checkpoint_every or max(1, total_steps // _CHECKPOINTS),
             absolute_metric=absolute_metric,
-            jit=bool(topology_options.get("jit", True)),
+            jit=jit,
         ).run()
-    finally:
-        runner.close()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,8 +130,8 @@ class _Launch:
     facts: dict[str, Any]
     directory: RunDirectory | None
     resume: bool
-    finished: dict[str, Any] | None
-    checkpoint_every: int | None
+    resumption: Resumption
+    checkpoint_every: int
     absolute_metric: bool
     jit: bool
 
@@ -125,33 +142,50 @@ class _Launch:
                 f"environments stepped together make {self.runner.step_size} steps at once; raise "
                 f"total_steps, or lower num_environments"
             )
-        memory = check_memory(self.runner.memory_estimate(), available_memory())
+        memory = check_memory(self._memory_estimate(), available_memory())
+        pickled = b"" if self.directory is None else pickled_system(self.system)
         with Interruption() as interruption:
             watchers = Watchers(self.runner.program.observers, self._run())
             try:
-                result = self._watched(watchers, interruption, memory)
+                result = self._watched(watchers, interruption, memory, pickled)
             except BaseException:
                 watchers.close(quietly=True)
                 raise
             watchers.close()
             return result
 
-    def _watched(self, watchers: Watchers, interruption: Interruption, memory: str) -> Result:
-        if self.finished is not None and self.directory is not None:
+    def _memory_estimate(self) -> dict[str, int]:
+        """Bytes, by purpose. Writing a checkpoint takes a second copy of everything."""
+        estimate = self.runner.memory_estimate()
+        if self.directory is not None:
+            estimate = {**estimate, "checkpoint": sum(estimate.values())}
+        return estimate
+
+    def _watched(
+        self, watchers: Watchers, interruption: Interruption, memory: str, pickled: bytes
+    ) -> Result:
+        finished = self.resumption.finished
+        if finished is not None and self.directory is not None:
             path = self.directory.path
             watchers.say(
-                f"the run in {path} is already finished ({self.finished['reason']}); this is its "
+                f"the run in {path} is already finished ({finished['reason']}); this is its "
                 f"result, and a higher total_steps would go on"
             )
-            return Result.from_record(self.finished, path, load_policy(path, self._which()))
+            return Result.from_record(finished, path, load_policy(path, self._which()))
         watchers.say(
             f"{self.system.name} on {self.system.environment.name}, seed {self.facts['seed']}"
         )
         watchers.say(memory)
-        if self.directory is not None:
-            self.directory.write_config(self.system, {"mava": mava.__version__, **self.facts})
-            self.directory.write_result(None)
-        outcome = self._driver(watchers, interruption).run(self.resume, self.absolute_metric)
+        for note in self.resumption.notes:
+            watchers.say(note)
+
+        def ready() -> None:
+            if self.directory is not None:
+                self.directory.write_config(self.system, pickled, self.facts)
+                self.directory.write_result(None)
+
+        driver = self._driver(watchers, interruption)
+        outcome = driver.run(self.resume, self.absolute_metric, ready)
         result = self._result(outcome)
         if self.directory is not None and not result.interrupted:
             self.directory.write_result(result.record())
@@ -161,7 +195,7 @@ class _Launch:
         component, total = self.runner.program.evaluator, self.facts["total_steps"]
         schedule = Schedule(
             total=total,
-            metrics=max(1, round(total / _REPORTS)),
+            metrics=math.ceil(total / REPORTS),
             evaluation=None if component is None else component.every,
             checkpoint=self.checkpoint_every,
         )
@@ -182,6 +216,7 @@ class _Launch:
             spec=self.runner.program.spec,
             run_dir=None if self.directory is None else self.directory.path,
             first_step=first_step or 0,
+            resumed=self.resume,
         )
 
     def _result(self, outcome: Outcome) -> Result:
@@ -203,21 +238,33 @@ class _Launch:
         return "last" if self.runner.program.evaluator is None else "best"
 
 
-def _check_directory(
-    directory: RunDirectory | None, resume: bool, system: System, facts: dict[str, Any]
-) -> dict[str, Any] | None:
-    """Returns the record of the result where the run to resume is finished."""
+def _enter(
+    stack: contextlib.ExitStack,
+    directory: RunDirectory | None,
+    resume: bool,
+    system: System,
+    facts: dict[str, Any],
+) -> Resumption:
+    """Checks and locks the directory until the stack ends."""
     if directory is None:
         if resume:
             raise ConfigurationError("resume=True needs the run_dir of the run to go on with")
-        return None
-    finished = None
-    if resume:
-        finished = check_resumable(directory, system, facts)
-    else:
-        check_vacant(directory)
+        return Resumption()
+    if not directory.has_lock:
+        # No run was ever here, or none that is under way: a refusal leaves no trace.
+        _check(directory, resume, system, facts)
+    stack.enter_context(directory.locked())
     directory.check_writable()
-    return finished
+    return _check(directory, resume, system, facts)
+
+
+def _check(
+    directory: RunDirectory, resume: bool, system: System, facts: dict[str, Any]
+) -> Resumption:
+    if resume:
+        return check_resumable(directory, system, facts)
+    check_vacant(directory)
+    return Resumption()
 
 
 def _factory(topology: str, options: dict[str, Any]) -> RunnerFactory:

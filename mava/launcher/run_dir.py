@@ -6,17 +6,22 @@
 ``checkpoints/last/<step>``   the whole state, for resuming
 ``checkpoints/best/<step>``   what acting needs, at the best evaluation
 ``result.json``               written when the run is finished
+``.lock``                     locked while a process works here, whose number it holds
 ============================  ======================================================
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import errno
+import fcntl
 import json
 import os
 import pathlib
 import pickle
 import uuid
+from collections.abc import Iterator
 from typing import Any
 
 import cloudpickle
@@ -25,6 +30,9 @@ from mava.core.system import System
 from mava.errors import CheckpointError, ConfigurationError
 from mava.launcher.arrays import first_line
 from mava.launcher.checkpoints import Checkpoints
+
+_LOCK = ".lock"
+_CANNOT_LOCK = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)
 
 
 class RunDirectory:
@@ -35,35 +43,73 @@ class RunDirectory:
         self.checkpoints = Checkpoints(path / "checkpoints")
 
     @property
-    def holds_run(self) -> bool:
-        """Whether something would be lost by starting a run here."""
-        return self.checkpoints.last_step is not None or (self.path / "result.json").exists()
+    def content(self) -> list[str]:
+        """Names of what is there, sorted, but for the lock; empty also without a directory."""
+        if not self.path.is_dir():
+            return []
+        return sorted(path.name for path in self.path.iterdir() if path.name != _LOCK)
+
+    @property
+    def has_lock(self) -> bool:
+        """Whether a run ever locked the directory."""
+        return (self.path / _LOCK).exists()
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Makes the directory, and keeps other runs out of it while entered.
+
+        Where the file system has no locks there is none.
+
+        Raises:
+            ConfigurationError: another process works there, or the directory cannot be written;
+                names it and the reason.
+        """
+        with _refusing(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+            file = open(self.path / _LOCK, "a+")  # noqa: SIM115  # closed below
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                if error.errno not in _CANNOT_LOCK:
+                    file.seek(0)
+                    raise ConfigurationError(
+                        f"process {file.read().strip() or 'of an unknown number'} is running in "
+                        f"{self.path}; wait until it has ended, or choose another run_dir"
+                    ) from error
+            with _refusing(self.path):
+                file.truncate(0)
+                file.write(f"{os.getpid()}\n")
+                file.flush()
+            try:
+                yield
+            finally:
+                # Closing is not enough: a worker that an environment forked shares the lock.
+                with contextlib.suppress(OSError):
+                    fcntl.flock(file, fcntl.LOCK_UN)
 
     def check_writable(self) -> None:
-        """Makes the directories and writes to each.
+        """Writes to the directory, and to that of its checkpoints if there is one.
 
         Raises:
             ConfigurationError: naming the directory and the reason.
         """
         for folder in (self.path, self.path / "checkpoints"):
-            probe = folder / f".probe-{uuid.uuid4().hex}"
-            try:
-                folder.mkdir(parents=True, exist_ok=True)
-                probe.write_bytes(b"mava")
-                probe.unlink()
-            except OSError as error:
-                raise ConfigurationError(
-                    f"the run directory {folder} cannot be written ({error.strerror or error}); "
-                    f"choose another run_dir"
-                ) from error
+            if folder == self.path or folder.exists():
+                probe = folder / f".probe-{uuid.uuid4().hex}"
+                with _refusing(folder):
+                    probe.write_bytes(b"mava")
+                    probe.unlink()
 
-    def write_config(self, system: System, facts: dict[str, Any]) -> None:
+    def write_config(self, system: System, pickled: bytes, facts: dict[str, Any]) -> None:
         """Writes what is run: for people with ``facts`` about it, and the system to load.
 
-        Raises:
-            ConfigurationError: naming the component and the field that do not pickle.
+        Args:
+            system: what is run.
+            pickled: the same, by ``pickled_system``.
+            facts: JSON.
         """
-        _write(self.path / "system.pkl", _pickled(system))
+        _write(self.path / "system.pkl", pickled)
         config = {
             **facts,
             "system": system.name,
@@ -126,7 +172,23 @@ def _write(path: pathlib.Path, data: bytes) -> None:
         raise CheckpointError(f"{path} cannot be written: {first_line(error)}") from error
 
 
-def _pickled(system: System) -> bytes:
+@contextlib.contextmanager
+def _refusing(folder: pathlib.Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ConfigurationError(
+            f"the run directory {folder} cannot be written ({error.strerror or error}); "
+            f"choose another run_dir"
+        ) from error
+
+
+def pickled_system(system: System) -> bytes:
+    """The system for ``load_system``.
+
+    Raises:
+        ConfigurationError: naming the component and the field that do not pickle.
+    """
     try:
         return bytes(cloudpickle.dumps(system))
     except Exception as error:

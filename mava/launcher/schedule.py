@@ -13,30 +13,30 @@ class Schedule:
         total: the last environment step.
         metrics: environment steps between reports of metrics.
         evaluation: between evaluations; ``None`` for the first and the last moment only.
-        checkpoint: between checkpoints; ``None`` for one at each evaluation.
+        checkpoint: between checkpoints; there is none at step 0.
     """
 
     total: int
     metrics: int
     evaluation: int | None
-    checkpoint: int | None
+    checkpoint: int
 
     def after(self, position: int) -> int:
         """The first step after ``position`` at which anything is due.
 
-        >>> schedule = Schedule(total=25, metrics=4, evaluation=10, checkpoint=None)
+        >>> schedule = Schedule(total=25, metrics=4, evaluation=10, checkpoint=7)
         >>> [schedule.after(step) for step in (0, 4, 8, 9, 24)]
-        [4, 8, 10, 10, 25]
+        [4, 7, 10, 10, 25]
         """
-        periods = [p for p in (self.metrics, self.evaluation, self.checkpoint) if p is not None]
+        periods = [self.metrics, self.checkpoint]
+        if self.evaluation is not None:
+            periods.append(self.evaluation)
         return min([self.total, *((position // period + 1) * period for period in periods)])
 
     def evaluates(self, step: int) -> bool:
         return step in (0, self.total) or _due(step, self.evaluation)
 
     def saves(self, step: int) -> bool:
-        if self.checkpoint is None:
-            return self.evaluates(step)
         return step == self.total or _due(step, self.checkpoint)
 
     def reports(self, step: int) -> bool:

@@ -14,30 +14,60 @@ from mava.core.keys import address
 from mava.environments.base import Environment, JaxEnvironment
 from mava.environments.episodes import episode_seed
 from mava.environments.host import to_host
+from mava.errors import EnvironmentFault
 from mava.functional.loops import plain_python, vmap
 from mava.types import EnvironmentSpec, PyTree, TimeStep
 
 EVALUATION_STREAM = 1
+
+MOST_STEPS = 100_000
+"""An episode longer than this is taken for one that never ends."""
+
+_TIMES_LIMIT = 10
+
+
+class Interrupted(BaseException):
+    """Episodes were given up, since ``should_stop`` said so. No ``except Exception`` of an
+    evaluator's may keep it, so it is none."""
 
 
 class HostEpisodes:
     """Episodes in up to ``num_environments`` environments side by side.
 
     Episode i has a seed and keys of its own, so how many environments there are changes nothing.
-    They run in
-    waves, one episode each: no episode is cut short, and none is counted for ending early.
+    They run in waves, one episode each: no episode is cut short, and none is counted for ending
+    early.
+
+    Attributes:
+        should_stop: asked before every step.
+
+    Args:
+        make: an environment.
+        num_environments: at most.
+        most_steps: of an episode, where the environment does not tell its ``episode_limit``; where
+            it does, ten times that.
     """
 
     def __init__(
-        self, make: Callable[[], Environment | JaxEnvironment], num_environments: int = 8
+        self,
+        make: Callable[[], Environment | JaxEnvironment],
+        num_environments: int = 8,
+        most_steps: int = MOST_STEPS,
     ) -> None:
+        self.should_stop: Callable[[], bool] = lambda: False
         self._make = make
         self._most = num_environments
+        self._most_steps = most_steps
         self._environments: list[Environment] = []
         self._compiled: dict[Any, Callable[..., Any]] = {}
 
     def run(self, act: ActFunction, episodes: int, seed: int) -> Episodes:
-        """See ``mava.core.evaluation.EpisodeRunner``."""
+        """See ``mava.core.evaluation.EpisodeRunner``.
+
+        Raises:
+            EnvironmentFault: the environment failed, or an episode does not end.
+            Interrupted: ``should_stop`` said so.
+        """
         width = min(self._most, episodes)
         while len(self._environments) < width:
             self._environments.append(to_host(self._make()))
@@ -77,6 +107,7 @@ class HostEpisodes:
         t = 0
         with contextlib.nullcontext() if act.jit else plain_python():
             while not all(timestep.end for timestep in timesteps):
+                self._check(spec, t)
                 shown = timesteps + [timesteps[-1]] * (width - len(indices))
                 actions, memory = step(
                     act.variables, memory, stack(shown), key, numbers, np.int32(t)
@@ -96,6 +127,17 @@ class HostEpisodes:
             for name in spec.metrics
         }
         return returns, lengths, metrics
+
+    def _check(self, spec: EnvironmentSpec, t: int) -> None:
+        """Before step ``t``."""
+        if self.should_stop():
+            raise Interrupted
+        limit = _TIMES_LIMIT * spec.episode_limit if spec.episode_limit else self._most_steps
+        if t >= limit:
+            raise EnvironmentFault(
+                f"{spec.name}: an episode of evaluation has not ended after {t:,} steps; truncate "
+                f"episodes, for example by the environment's max_cycles or gymnasium's TimeLimit"
+            )
 
     def _step(self, act: ActFunction) -> Callable[..., Any]:
         """``act`` over environments; compiled once for each ``act.act``."""
