@@ -28,10 +28,11 @@ class StopOnReturn(Stop):
 
 @dataclasses.dataclass(frozen=True)
 class StopAfter(Stop):
-    """Ends the run after a time.
+    """Ends the run after a time of training.
 
     Attributes:
-        seconds: of this process's run; a resumed run counts anew.
+        seconds: of training alone, without compiling and evaluating, and over all processes of a
+            resumed run: how often a run was interrupted changes nothing.
 
     Raises:
         ConfigurationError: unless ``seconds`` is positive.
@@ -44,6 +45,6 @@ class StopAfter(Stop):
             raise ConfigurationError(f"stop_after.seconds is {self.seconds}; it must be positive")
 
     def stop_reason(self, progress: Progress) -> str | None:
-        if progress.wall_seconds >= self.seconds:
-            return f"{self.seconds:g} seconds passed"
+        if progress.training_seconds >= self.seconds:
+            return f"{self.seconds:g} seconds of training passed"
         return None

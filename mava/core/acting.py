@@ -68,6 +68,10 @@ class Acting:
         """Whether the critic has memory to carry along while acting."""
         return bool(jax.tree.leaves(self.init_memory()["value"]))
 
+    @property
+    def is_recurrent(self) -> bool:
+        return bool(jax.tree.leaves(self.init_memory()["score"]))
+
     def _initial(self, component: lc.Score | lc.SelectAction | lc.Value) -> dict[str, PyTree]:
         groups = self.network_spec.groups
         return {group.name: call(component, "init_memory", group) for group in groups}

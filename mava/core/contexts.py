@@ -163,6 +163,7 @@ class LearnContext:
             batch's ``observation``, ``action`` and ``state``; the next ones of the fields of these
             names that begin with ``next_``.
         mix: the mixer: params, values by group, batch -> ``[B, T]``.
+        recurrent: whether the acting network has memory.
     """
 
     spec: EnvironmentSpec
@@ -173,6 +174,7 @@ class LearnContext:
     unroll: Callable[[Params, Batch], Unrolled]
     value: Callable[[Params, Batch], UnrolledValues]
     mix: Callable[[Params, dict[str, Array], Batch], Array]
+    recurrent: bool = False
 
 
 class LearnHooks(NamedTuple):

@@ -191,6 +191,7 @@ class Learning:
             unroll=unroll,
             value=value,
             mix=mix,
+            recurrent=self.acting.is_recurrent,
         )
 
 

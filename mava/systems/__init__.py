@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from mava.core.system import System
 from mava.systems.madqn import madqn
+from mava.systems.rec_iql import rec_iql
 
-SYSTEMS: dict[str, Callable[..., System]] = {"madqn": madqn}
+SYSTEMS: dict[str, Callable[..., System]] = {"madqn": madqn, "rec_iql": rec_iql}
 
-__all__ = ["SYSTEMS", "madqn"]
+__all__ = ["SYSTEMS", "madqn", "rec_iql"]

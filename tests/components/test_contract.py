@@ -15,11 +15,12 @@ from mava.components import observers
 from mava.components.batches.n_step import NStepReturn
 from mava.components.buffers.replay import PrioritisedReplay, UniformReplay
 from mava.components.evaluators.evaluator import Evaluator
-from mava.components.executors.executor import Executor, RecordTransition
+from mava.components.executors.executor import Executor, RecordMemory, RecordTransition
 from mava.components.exploration.epsilon_greedy import EpsilonGreedy
 from mava.components.losses.madqn import MADQNLoss
 from mava.components.networks.agent_ids import AgentIds
 from mava.components.networks.q_network import QNetwork
+from mava.components.networks.recurrent_q_network import RecurrentQNetwork
 from mava.components.stopping import StopAfter, StopOnReturn
 from mava.components.trainers.trainer import (
     Adam,
@@ -48,7 +49,10 @@ COMPONENTS: list[Component] = [
     PrioritisedReplay(capacity=100, min_size=10, batch_size=4),
     QNetwork(hidden_sizes=(4,)),
     QNetwork(hidden_sizes=(4,), sharing="none", layer_norm=True, activation="tanh"),
+    RecordMemory(),
     RecordTransition(),
+    RecurrentQNetwork(torso_sizes=(4,), memory_size=3, head_sizes=()),
+    RecurrentQNetwork(torso_sizes=(4,), memory_size=3, head_sizes=(4,), sharing="none"),
     SoftTargetUpdate(),
     StopAfter(seconds=5.0),
     StopOnReturn(mean_return=1.0),

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from mava.core.contexts import Batch, LearnContext, Params
 from mava.core.lifecycle import PrepareBatch
 from mava.core.plans import check_count
-from mava.errors import ConfigurationError
+from mava.errors import ConfigurationError, WiringError
 from mava.functional.td import n_step_return
 from mava.types import Array, PyTree
 
@@ -35,6 +35,7 @@ class NStepReturn(PrepareBatch):
 
     Raises:
         ConfigurationError: for a discount outside ``[0, 1]``, or fewer than 1 step.
+        WiringError: at build, for more than one step with a recurrent network.
     """
 
     requires: ClassVar[frozenset[str]] = frozenset(
@@ -59,6 +60,11 @@ class NStepReturn(PrepareBatch):
     def prepare_batch(
         self, batch: Batch, state: PyTree, params: Params, context: LearnContext
     ) -> tuple[Batch, PyTree]:
+        if self.steps > 1 and context.recurrent:
+            raise WiringError(
+                f"{self.name}.steps is {self.steps}, but the network has memory: the memory after "
+                f"one step is not the one after {self.steps}; set steps to 1"
+            )
         kept = batch["start"].shape[1] - self.steps + 1
         result: Batch = {
             name: jax.tree.map(lambda x: x[:, :kept], field) if _has_time(field) else field

@@ -52,3 +52,16 @@ class RecordTransition(Record):
             "start": now.start,
             "end": after.end,
         }
+
+
+@dataclasses.dataclass(frozen=True)
+class RecordMemory(Record):
+    """Stores the memory before each step, so that sequences begin with the memory they were acted
+    with (the stored state of Kapturowski et al., 2019). Without it they begin with that of an
+    episode's start.
+
+    Field: ``memory``, by hook, then by group, ``[N, ...]``.
+    """
+
+    def record(self, transition: Transition) -> dict[str, PyTree]:
+        return {"memory": transition.memory}

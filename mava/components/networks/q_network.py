@@ -13,12 +13,12 @@ from mava.components.networks.torsos import (
     as_widths,
     check_activation,
     default_convolutions,
+    discrete_actions,
     init_module,
 )
 from mava.core.contexts import GroupContext, Params
 from mava.core.lifecycle import InitParams, Score
-from mava.errors import WiringError
-from mava.types import Array, DiscreteActions, EnvironmentSpec, GroupSpec, PyTree
+from mava.types import Array, EnvironmentSpec, GroupSpec, PyTree
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,7 +52,9 @@ class QNetwork(InitParams, Score):
     def __post_init__(self) -> None:
         check_activation(self.name, self.activation)
         object.__setattr__(self, "sharing", sharing_.as_sharing(self.name, self.sharing))
-        object.__setattr__(self, "hidden_sizes", as_widths(self.name, self.hidden_sizes))
+        object.__setattr__(
+            self, "hidden_sizes", as_widths(f"{self.name}.hidden_sizes", self.hidden_sizes)
+        )
 
     def init_params(self, key: jax.Array, spec: EnvironmentSpec) -> dict[str, PyTree]:
         params = {}
@@ -90,12 +92,6 @@ class QNetwork(InitParams, Score):
         return self.score(params, observation, memory, context)
 
     def _module(self, group: GroupSpec) -> Head:
-        if not isinstance(group.actions, DiscreteActions):
-            raise WiringError(
-                f"{self.name} values Discrete actions, but group {group.name!r} (agents "
-                f"{', '.join(map(str, group.agents))}) has {group.actions}; use a system for such "
-                "actions"
-            )
         convolutions = self.convolutions
         if convolutions is None:
             convolutions = default_convolutions(group.observation)
@@ -106,4 +102,4 @@ class QNetwork(InitParams, Score):
             activation=self.activation,
             layer_norm=self.layer_norm,
         )
-        return Head(torso, group.actions.num_actions)
+        return Head(torso, discrete_actions(self.name, group))

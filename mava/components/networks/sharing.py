@@ -80,9 +80,17 @@ def apply_sets(
     Returns:
         ``[..., N, out]``.
     """
+    own = of_agents(params, sets)
     if max(sets) == 0:
-        return apply(jax.tree.map(lambda x: x[0], params), observation)
-    if sets != tuple(range(len(sets))):
-        params = jax.tree.map(lambda x: x[jnp.asarray(sets)], params)
+        return apply(own, observation)
     agents_first = jnp.moveaxis(observation, -1 - rank, 0)
-    return jnp.moveaxis(vmap(apply)(params, agents_first), 0, -2)
+    return jnp.moveaxis(vmap(apply)(own, agents_first), 0, -2)
+
+
+def of_agents(params: PyTree, sets: tuple[int, ...]) -> PyTree:
+    """Each agent's own set, leaves ``[N, ...]``; the set itself where all share one."""
+    if max(sets) == 0:
+        return jax.tree.map(lambda x: x[0], params)
+    if sets == tuple(range(len(sets))):
+        return params
+    return jax.tree.map(lambda x: x[jnp.asarray(sets)], params)

@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 
 from mava.core.plans import check_count
-from mava.errors import ConfigurationError, nearest
-from mava.types import Array, ArraySpec
+from mava.errors import ConfigurationError, WiringError, nearest
+from mava.types import Array, ArraySpec, DiscreteActions, GroupSpec
 
 ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
     "relu": nn.relu,
@@ -29,18 +29,31 @@ def check_activation(owner: str, name: str) -> None:
         raise ConfigurationError(f"{owner}.activation is {name!r}{nearest(name, ACTIVATIONS)}")
 
 
-def as_widths(owner: str, widths: Iterable[int]) -> tuple[int, ...]:
+def discrete_actions(owner: str, group: GroupSpec) -> int:
+    """The number of actions of a group.
+
+    Raises:
+        WiringError: where they are not ``Discrete``, naming the owner and the agents.
+    """
+    if not isinstance(group.actions, DiscreteActions):
+        raise WiringError(
+            f"{owner} values Discrete actions, but group {group.name!r} (agents "
+            f"{', '.join(map(str, group.agents))}) has {group.actions}; use a system for such "
+            f"actions"
+        )
+    return group.actions.num_actions
+
+
+def as_widths(field: str, widths: Iterable[int]) -> tuple[int, ...]:
     """Widths of layers as a tuple.
 
     Raises:
         ConfigurationError: for what is no sequence of whole numbers, each at least 1.
     """
     if not isinstance(widths, list | tuple):
-        raise ConfigurationError(
-            f"{owner}.hidden_sizes is {widths!r}; give a tuple such as (64, 64)"
-        )
+        raise ConfigurationError(f"{field} is {widths!r}; give a tuple such as (64, 64)")
     for width in widths:
-        check_count(f"a width in {owner}.hidden_sizes", width)
+        check_count(f"a width in {field}", width)
     return tuple(widths)
 
 

@@ -8,7 +8,7 @@ import math
 import pathlib
 from typing import Any
 
-from mava.components.observers.records import dumps, safe, unique, write_atomically
+from mava.components.observers.records import dumps, finite, safe, unique, write_atomically
 from mava.core.evaluation import Evaluation
 from mava.core.lifecycle import Observe
 from mava.core.observing import Observer, Progress, Run
@@ -29,7 +29,8 @@ class MarlEvalLog(Observe):
             "absolute_metrics": {"elapsed_time": 61.2, "return": [...], ...}}}}}}
 
     ``return`` and ``episode_length`` have one number per episode, the environment's own metrics one
-    number each, left out where it is not finite. ``elapsed_time`` is in seconds since the first
+    number each, left out where it is not finite; a return that is not finite is ``null``.
+    ``elapsed_time`` is in seconds since the first
     evaluation. The file is replaced whole at each evaluation. Without a ``run_dir`` nothing is
     written.
     """
@@ -50,7 +51,7 @@ class _MarlEvalLog(Observer):
             safe(run.system),
             f"seed_{run.seed}",
         )
-        self._steps = self._read(run.first_step) if run.first_step else {}
+        self._steps = self._read(run.first_step) if run.resumed else {}
         self._absolute: dict[str, Any] | None = None
         times = [step["elapsed_time"] for step in self._steps.values()]
         self._offset = max(times) if times else None
@@ -82,7 +83,7 @@ class _MarlEvalLog(Observer):
         return {
             "elapsed_time": round(self._offset + progress.wall_seconds, 3),
             **{name: [value] for name, value in metrics.items() if math.isfinite(value)},
-            "return": list(evaluation.returns),
+            "return": [finite(value) for value in evaluation.returns],
             "episode_length": list(evaluation.lengths),
         }
 

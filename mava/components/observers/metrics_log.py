@@ -18,7 +18,7 @@ from mava.components.observers.records import (
 )
 from mava.core.evaluation import Evaluation
 from mava.core.lifecycle import Observe
-from mava.core.observing import Observer, Progress, Run
+from mava.core.observing import REPORTS, Observer, Progress, Run
 from mava.errors import ConfigurationError
 
 FILE = "metrics.jsonl"
@@ -38,13 +38,14 @@ class MetricsLog(Observe):
     written.
 
     Attributes:
-        lines: training lines of a whole run at most; evaluations come on top.
+        lines: training lines of a whole run at most; evaluations come on top. There are never more
+            than a run reports (``mava.core.observing.REPORTS``).
 
     Raises:
         ConfigurationError: for fewer than one line.
     """
 
-    lines: int = 1000
+    lines: int = REPORTS
 
     def __post_init__(self) -> None:
         if self.lines < 1:
@@ -60,7 +61,7 @@ class _MetricsLog(Observer):
     def __init__(self, run: Run, path: pathlib.Path, lines: int) -> None:
         self._run = run
         self._interval = math.ceil(max(run.total_steps, 1) / lines)
-        kept = [r for r in _records(path) if _kept(r, run.first_step)] if run.first_step else []
+        kept = [r for r in _records(path) if _kept(r, run.first_step)] if run.resumed else []
         training = [r["step"] for r in kept if r["kind"] == "training"]
         self._next = self._after(max(training, default=0))
         self._known = {(r["kind"], r["step"]) for r in kept}
@@ -68,7 +69,7 @@ class _MetricsLog(Observer):
         self._path = path
         self._start = "".join(dumps(r) + "\n" for r in [_header(run), *kept])
         self._file: TextIO | None = None
-        if not run.first_step:
+        if not run.resumed:
             self._open()
 
     def _open(self) -> TextIO:

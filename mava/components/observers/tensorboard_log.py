@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import pathlib
 from collections.abc import Mapping
+from typing import Any
 
 from mava.components.observers.records import evaluation_numbers, training_numbers
 from mava.core.evaluation import Evaluation
@@ -16,7 +18,8 @@ from mava.core.observing import Observer, Progress, Run
 class TensorBoardLog(Observe):
     """Writes metrics over environment steps to ``run_dir/tensorboard``, under ``training/``,
     ``evaluation/`` and ``absolute/``. A resumed run hides what was written after the step it
-    resumed from. Without a ``run_dir`` nothing is written."""
+    resumed from. What is not a finite number is left out. Without a ``run_dir`` nothing is
+    written."""
 
     def open_observer(self, run: Run) -> Observer:
         if run.run_dir is None:
@@ -26,11 +29,21 @@ class TensorBoardLog(Observe):
 
 class _TensorBoardLog(Observer):
     def __init__(self, run: Run, directory: pathlib.Path) -> None:
-        from tensorboardX import SummaryWriter
-
         self._run = run
-        purge_step = run.first_step + 1 if run.first_step else None
-        self._writer = SummaryWriter(str(directory), purge_step=purge_step)
+        self._directory = directory
+        self._writer: Any = None
+        if not run.resumed:
+            self._open()
+
+    def _open(self) -> Any:
+        # A resumed run opens its file when it has something to write: one that turns out to be
+        # finished leaves the files as they are.
+        if self._writer is None:
+            from tensorboardX import SummaryWriter
+
+            purge_step = self._run.first_step + 1 if self._run.resumed else None
+            self._writer = SummaryWriter(str(self._directory), purge_step=purge_step)
+        return self._writer
 
     def on_metrics(self, metrics: Mapping[str, float], progress: Progress) -> None:
         numbers = training_numbers(metrics, progress)
@@ -47,11 +60,13 @@ class _TensorBoardLog(Observer):
 
     def _write_evaluation(self, kind: str, evaluation: Evaluation, step: int) -> None:
         self._write(kind, evaluation_numbers(evaluation, self._run.spec), step)
-        self._writer.flush()
+        self._open().flush()
 
     def _write(self, kind: str, numbers: Mapping[str, float], step: int) -> None:
         for name, value in numbers.items():
-            self._writer.add_scalar(f"{kind}/{name}", value, step)
+            if math.isfinite(value):
+                self._open().add_scalar(f"{kind}/{name}", value, step)
 
     def close(self) -> None:
-        self._writer.close()
+        if self._writer is not None:
+            self._writer.close()

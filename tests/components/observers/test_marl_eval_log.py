@@ -64,6 +64,23 @@ def test_what_is_not_finite_is_left_out(run: Any, script: Any) -> None:
     assert "won" not in steps(run)["step_0"]
 
 
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_return_that_is_not_finite_is_null(run: Any, script: Any, value: float) -> None:
+    observer = MarlEvalLog().open_observer(run)
+    evaluation = dataclasses.replace(script.evaluation(0), returns=(1.0, value))
+    observer.on_evaluation(evaluation, script.progress(0))
+    observer.close()
+    assert steps(run)["step_0"]["return"] == [1.0, None]
+
+
+def test_resuming_from_step_0_keeps_its_evaluation(run: Any, script: Any) -> None:
+    for resumed, step in ((False, 0), (True, 100)):
+        observer = MarlEvalLog().open_observer(dataclasses.replace(run, resumed=resumed))
+        observer.on_evaluation(script.evaluation(step), script.progress(step))
+        observer.close()
+    assert [step["step_count"] for step in steps(run).values()] == [0, 100]
+
+
 def test_a_resumed_file_equals_the_uninterrupted_one(
     run: Any, script: Any, tmp_path: pathlib.Path
 ) -> None:
@@ -76,7 +93,7 @@ def test_a_resumed_file_equals_the_uninterrupted_one(
     script.play(observer, 0, 700)
     observer.on_absolute_metric(script.evaluation(500), script.progress(700))
     observer.close()
-    observer = MarlEvalLog().open_observer(dataclasses.replace(run, first_step=430))
+    observer = MarlEvalLog().open_observer(dataclasses.replace(run, first_step=430, resumed=True))
     script.play(observer, 430, 1000)
     observer.close()
 

@@ -95,7 +95,9 @@ def test_a_resumed_file_equals_the_uninterrupted_one(
     killed.close()
     with pathlib.Path(run.run_dir, "metrics.jsonl").open("a") as file:
         file.write('{"step": 7')
-    resumed = MetricsLog(lines).open_observer(dataclasses.replace(run, first_step=saved))
+    resumed = MetricsLog(lines).open_observer(
+        dataclasses.replace(run, first_step=saved, resumed=True)
+    )
     if saved % 100 == 0:  # a checkpoint may be older than the evaluation at its step
         resumed.on_evaluation(script.evaluation(saved), script.progress(saved))
     script.play(resumed, saved, 1000, delay=5.0)
@@ -106,6 +108,17 @@ def test_a_resumed_file_equals_the_uninterrupted_one(
     )
     times = [record["wall_seconds"] for record in read(run)[1:]]
     assert times == sorted(times)
+
+
+def test_resuming_from_step_0_keeps_its_evaluation(run: Any, script: Any) -> None:
+    observer = MetricsLog().open_observer(run)
+    observer.on_evaluation(script.evaluation(0), script.progress(0))
+    observer.close()
+    before = read(run)
+    observer = MetricsLog().open_observer(dataclasses.replace(run, first_step=0, resumed=True))
+    observer.on_metrics({"loss": 1.0}, script.progress(10))
+    observer.close()
+    assert read(run)[:-1] == before
 
 
 def test_a_new_run_starts_a_new_file(run: Any, script: Any) -> None:
@@ -127,7 +140,7 @@ def test_what_an_interruption_left_undone_at_its_step_is_written_after_it(
     observer = MetricsLog().open_observer(run)
     script.play(observer, 0, 190)
     observer.close()
-    observer = MetricsLog().open_observer(dataclasses.replace(run, first_step=200))
+    observer = MetricsLog().open_observer(dataclasses.replace(run, first_step=200, resumed=True))
     script.play(observer, 190, 300)
     observer.close()
     lines = [(record["kind"], record["step"]) for record in read(run)]
@@ -141,6 +154,6 @@ def test_resuming_a_finished_run_leaves_its_file_alone(run: Any, script: Any) ->
     observer.on_absolute_metric(script.evaluation(900, 30), script.progress(1000))
     observer.close()
     before = read(run)
-    MetricsLog().open_observer(dataclasses.replace(run, first_step=1000)).close()
+    MetricsLog().open_observer(dataclasses.replace(run, first_step=1000, resumed=True)).close()
     assert read(run) == before
     assert before[-1]["kind"] == "absolute"

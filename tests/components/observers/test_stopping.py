@@ -26,8 +26,12 @@ def test_a_return_that_is_no_number_reaches_nothing(script: Any) -> None:
 
 def test_stops_after_a_time(script: Any) -> None:
     stop = StopAfter(seconds=60)
-    assert stop.stop_reason(script.progress(1, wall_seconds=59.9)) is None
-    assert stop.stop_reason(script.progress(1, wall_seconds=60.0)) == "60 seconds passed"
+    reason = "60 seconds of training passed"
+    for wall in (1.0, 1000.0):  # compiling and evaluating do not count
+        progress = script.progress(1, wall_seconds=wall, training_seconds=59.9)
+        assert stop.stop_reason(progress) is None
+        progress = script.progress(1, wall_seconds=wall, training_seconds=60.0)
+        assert stop.stop_reason(progress) == reason
 
 
 @pytest.mark.parametrize("seconds", [0, -1, math.nan])

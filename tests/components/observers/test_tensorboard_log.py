@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import dataclasses
+import math
 import pathlib
 from typing import Any
 
@@ -32,3 +34,23 @@ def test_curves_over_environment_steps(run: Any, script: Any) -> None:
     assert found["evaluation/mean_return"] == {100: 2.0, 200: 3.0}
     assert found["evaluation/agent_return/red_team/red_1.1"] == {100: 2.0, 200: 3.0}
     assert list(found["absolute/mean_return"]) == [200]
+
+
+def test_what_is_not_finite_is_left_out(run: Any, script: Any, caplog: Any) -> None:
+    observer = TensorBoardLog().open_observer(run)
+    observer.on_metrics({"loss": math.nan, "good": 1.0}, script.progress(10))
+    evaluation = dataclasses.replace(script.evaluation(10), returns=(math.inf,), lengths=())
+    observer.on_evaluation(evaluation, script.progress(10))
+    observer.close()
+    found = scalars(run.run_dir / "tensorboard")
+    assert "training/good" in found
+    assert not {"training/loss", "evaluation/mean_return", "evaluation/mean_length"} & set(found)
+    assert caplog.text == ""
+
+
+def test_resuming_a_finished_run_adds_no_file(run: Any, script: Any) -> None:
+    observer = TensorBoardLog().open_observer(run)
+    script.play(observer, 0, 100)
+    observer.close()
+    TensorBoardLog().open_observer(dataclasses.replace(run, first_step=100, resumed=True)).close()
+    assert scalars(run.run_dir / "tensorboard")
