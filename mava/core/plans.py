@@ -113,9 +113,7 @@ def check_count(what: str, value: int, least: int = 1) -> None:
         ConfigurationError: naming ``what``.
     """
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ConfigurationError(
-            f"{what} is {value!r}; it must be at least {least}, and whole"
-        )
+        raise ConfigurationError(f"{what} is {value!r}; it must be at least {least}, and whole")
 
 
 class Rounds(NamedTuple):
