@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import hashlib
+import types
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -11,6 +14,7 @@ from mava.environments.registry import ADAPTER_OPTIONS, AnyEnvironment, check_na
 from mava.errors import ConfigurationError
 
 _METHODS = ("reset", "step")
+_LONGEST = 80
 
 
 class Buildable(Protocol):
@@ -36,10 +40,14 @@ class EnvironmentFactory:
 
     @property
     def name(self) -> str:
-        if isinstance(self.source, str):
-            return self.source
-        named = getattr(self.source, "__qualname__", None) or type(self.source).__qualname__
-        return str(named).replace("<locals>.", "")
+        """For messages and records; the same in every process, at most 80 characters.
+
+        A name for ``make`` is itself, a function or class its ``__qualname__``; a
+        ``functools.partial`` shows its arguments, ``Lights(size=3)``; a lambda has its module and
+        first line, ``mine.<lambda>:12``, so two on one line share a name. ``kwargs`` are not part
+        of it.
+        """
+        return _bounded(_name_of(self.source))
 
     def build(self) -> AnyEnvironment:
         """A new environment.
@@ -87,6 +95,34 @@ def as_factory(
             f"an environment is a name or a callable that makes one, not {environment!r}"
         )
     return EnvironmentFactory(environment, tuple(sorted(kwargs.items())))
+
+
+def _name_of(source: Any) -> str:
+    if isinstance(source, str):
+        return source
+    if isinstance(source, functools.partial):
+        given = [*map(_brief, source.args)]
+        given += [f"{key}={_brief(value)}" for key, value in sorted(source.keywords.items())]
+        return f"{_name_of(source.func)}({', '.join(given)})"
+    if isinstance(source, types.FunctionType) and source.__name__ == "<lambda>":
+        return f"{source.__module__}.<lambda>:{source.__code__.co_firstlineno}"
+    named = getattr(source, "__qualname__", None) or type(source).__qualname__
+    return str(named).replace("<locals>.", "")
+
+
+def _brief(value: Any) -> str:
+    if isinstance(value, (type, types.FunctionType, functools.partial)):
+        return _name_of(value)
+    text = " ".join(repr(value).split())
+    # An address would be another in each process.
+    return type(value).__qualname__ if " at 0x" in text else text
+
+
+def _bounded(name: str) -> str:
+    if len(name) <= _LONGEST:
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return f"{name[: _LONGEST - 12]}...-{digest}"
 
 
 def _is_environment(value: Any) -> bool:

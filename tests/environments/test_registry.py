@@ -1,5 +1,6 @@
 """Environments by name, and factories."""
 
+import functools
 import pickle
 import subprocess
 import sys
@@ -139,3 +140,29 @@ def test_render():
     assert frame.shape == (700, 700, 3)
     assert make("mpe2/simple_spread_v3").render() is None
     assert isinstance(make("matrix/climbing"), RepeatedGame)
+
+
+def test_names_of_callables_tell_them_apart():
+    def named(source):
+        return as_factory(source).name
+
+    partial = functools.partial
+    assert named(partial(Echo, length=3)) == "Echo(length=3)"
+    assert named(partial(partial(Echo, num_actions=2), length=3)) == "Echo(length=3, num_actions=2)"
+    assert named(partial(Echo, length=3, num_actions=2)) == "Echo(length=3, num_actions=2)"
+    spread = partial(make, "mpe2/simple_spread_v3", max_cycles=7)
+    assert named(spread) == "make('mpe2/simple_spread_v3', max_cycles=7)"
+    assert named(partial(as_factory, Echo, seed=object())) == "as_factory(Echo, seed=object)"
+    first = lambda: Echo()  # noqa: E731
+    second = lambda: Echo()  # noqa: E731
+    line = first.__code__.co_firstlineno
+    assert [named(first), named(second)] == [f"{__name__}.<lambda>:{n}" for n in (line, line + 1)]
+    assert named(partial(first, length=3)) == f"{__name__}.<lambda>:{line}(length=3)"
+
+
+def test_long_names_are_cut_and_yet_tell_apart():
+    names = [
+        as_factory(functools.partial(Echo, ids=("a" * 100, last))).name for last in ("b", "c", "b")
+    ]
+    assert names[0] == names[2] != names[1]
+    assert all(len(name) <= 80 and "\n" not in name for name in names)
