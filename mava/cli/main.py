@@ -18,7 +18,7 @@ import traceback
 from collections.abc import Sequence
 
 from mava.cli import flags
-from mava.errors import ConfigurationError, MavaError, WiringError, nearest
+from mava.errors import CheckpointError, ConfigurationError, MavaError, WiringError, nearest
 
 COMMANDS = {
     "train": "train a system on an environment, or go on with a run",
@@ -27,6 +27,9 @@ COMMANDS = {
     "list": "show what there is: systems, environments, components",
     "plot": "draw the learning curves of runs",
 }
+
+_SELF_CONTAINED = (ConfigurationError, WiringError, CheckpointError)
+"""Errors whose message holds all that their cause would tell."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -39,6 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
+    _find_modules_here()
     debug = bool(os.environ.get("MAVA_DEBUG")) or bool({"--debug", "--debug=true"} & set(arguments))
     try:
         return _dispatch(arguments)
@@ -81,6 +85,14 @@ def _dispatch(arguments: list[str]) -> int:
     return code
 
 
+def _find_modules_here() -> None:
+    """A console script, unlike ``python -m``, does not find the modules of the current directory,
+    where the environment or component of a run to load may be."""
+    here = os.getcwd()
+    if not {"", here} & set(sys.path):
+        sys.path.append(here)
+
+
 def _overview() -> str:
     lines = ["usage: mava COMMAND [--flag=value]...", "", "commands:"]
     lines += [f"  {name:<9} {summary}" for name, summary in COMMANDS.items()]
@@ -100,7 +112,7 @@ def _report(error: MavaError, debug: bool) -> None:
     """The message; with the traceback of the user's own code, where the error began there."""
     if debug:
         traceback.print_exception(error)
-    elif error.__cause__ is not None and not isinstance(error, (ConfigurationError, WiringError)):
+    elif error.__cause__ is not None and not isinstance(error, _SELF_CONTAINED):
         traceback.print_exception(error.__cause__)
     _complain(str(error))
 

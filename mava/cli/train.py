@@ -20,7 +20,7 @@ SUMMARY = (
     "Trains a system. With --resume a run goes on bit for bit, and --run_dir alone says which: "
     "what is not given is as it was. Progress goes to standard error."
 )
-_REMEMBERED = ("topology", "seed", "total_steps")
+_REMEMBERED = ("topology", "seed", "total_steps", "jit")
 
 
 def define(values: flags.FlagValues) -> None:
@@ -65,6 +65,12 @@ def _train(values: flags.FlagValues) -> Result:
     remembered = values.resume and not (values["system"].present or values["env"].present)
     if remembered:
         flags.require("train --resume", values, "run_dir")
+        for name in ("env_args", "env_arg"):
+            if values[name].value:
+                raise ConfigurationError(
+                    f"--{name} needs --system, --env and --total_steps: by --resume and --run_dir "
+                    f"alone the environment is the one that the run has"
+                )
     else:
         flags.require("train", values, "system", "env", "total_steps")
     _check_topology(values.topology)
@@ -80,7 +86,6 @@ def _train(values: flags.FlagValues) -> Result:
         **options,
         run_dir=values.run_dir or _default_run_dir(system, values.seed),
         resume=values.resume,
-        jit=values.jit,
     )
 
 
@@ -101,7 +106,8 @@ def _recall(values: flags.FlagValues, given: dict[str, Any]) -> tuple[System, di
         raise ConfigurationError(f"{values.run_dir} has no checkpoint to resume from")
     config = directory.load_config()
     return directory.load_system().set(*(values["set"].value or ())), {
-        name: value if values[name].present else config[name] for name, value in given.items()
+        name: value if values[name].present else config.get(name, value)
+        for name, value in given.items()
     }
 
 

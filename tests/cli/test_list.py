@@ -21,7 +21,7 @@ def test_one_kind_as_json(capsys: Any) -> None:
     assert main(["list", "components", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
     assert list(listed) == ["components"]
-    assert listed["components"]["StopAfter"].startswith("Ends the run after a time.")
+    assert listed["components"]["StopAfter"].startswith("Ends the run after a time of training.")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -8,11 +8,16 @@ import numpy as np
 import pytest
 
 from mava.errors import ConfigurationError
-from mava.plotting import RunCurve, band, interval_of, learning_curve, read_run
+from mava.plotting import band, interval_of, learning_curve
+from mava.run_curves import RunCurve, pools_of, read_run
 
 
 def write(
-    place: pathlib.Path, seed: int = 0, steps: Any = (0, 100, 200), system: str = "madqn"
+    place: pathlib.Path,
+    seed: int = 0,
+    steps: Any = (0, 100, 200),
+    system: str = "madqn",
+    config: Any = None,
 ) -> pathlib.Path:
     place.mkdir(parents=True)
     run = {
@@ -27,6 +32,9 @@ def write(
         returns = [step + seed + episode for episode in range(8)]
         lines.append({"kind": "evaluation", "step": step, "returns": returns})
     (place / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    if config is not None:
+        facts = {"seed": seed, "total_steps": 1000 + seed, "system": system, **config}
+        (place / "config.json").write_text(json.dumps(facts))
     return place
 
 
@@ -108,3 +116,39 @@ def test_runs_without_a_step_in_common(tmp_path: pathlib.Path) -> None:
     places = [write(tmp_path / "a", 0, steps=(0,)), write(tmp_path / "b", 1, steps=(5,))]
     with pytest.raises(ConfigurationError, match="no evaluation step in common"):
         learning_curve(places, tmp_path / "curve.png")
+
+
+def pooled(places: list[pathlib.Path]) -> list[tuple[str, list[int]]]:
+    pools = pools_of([read_run(place) for place in places])
+    return [(pool.name, [run.seed for run in pool.runs]) for pool in pools]
+
+
+def test_only_runs_of_equal_configuration_are_seeds_of_one_curve(tmp_path: pathlib.Path) -> None:
+    def runs(name: str, rate: float) -> list[pathlib.Path]:
+        return [
+            write(
+                tmp_path / f"{name}-seed{seed}",
+                seed,
+                config={"components": {"adam": f"Adam({rate}, <function f at 0x7f{seed}>)"}},
+            )
+            for seed in (0, 1)
+        ]
+
+    slow, fast = runs("slow", 1e-4), runs("fast", 1e-2)
+    assert pooled(slow) == [("", [0, 1])]
+    assert pooled(slow + fast) == [("slow", [0, 1]), ("fast", [0, 1])]
+    assert pooled([slow[0], fast[1]]) == [("slow-seed0", [0]), ("fast-seed1", [1])]
+    drawn = learning_curve(slow + fast, tmp_path / "curve.svg")
+    assert drawn.stat().st_size > 1000
+    with pytest.raises(ConfigurationError, match="configurations differ"):
+        band([read_run(slow[0]), read_run(fast[1])])
+    label = band([read_run(place) for place in slow], name="slow").label
+    assert label == "madqn (slow): mean of 2 seeds, least to greatest"
+
+
+def test_a_seed_that_comes_twice_is_no_sample(tmp_path: pathlib.Path) -> None:
+    places = [write(tmp_path / name / "run", seed) for name, seed in (("a", 0), ("b", 0), ("c", 1))]
+    assert pooled(places) == [("a/run", [0]), ("b/run", [0]), ("c/run", [1])]
+    assert pooled([places[0], places[0], places[2]]) == [("", [0, 1])]
+    with pytest.raises(ConfigurationError, match="two have the same seed"):
+        band([read_run(place) for place in places])

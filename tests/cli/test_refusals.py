@@ -9,7 +9,7 @@ import jax
 import pytest
 
 from mava.cli.main import main
-from mava.errors import EnvironmentFault, HookError
+from mava.errors import CheckpointError, EnvironmentFault, HookError
 
 TRAIN = ["train", "--system=madqn", "--env=matrix/climbing", "--total_steps=100"]
 
@@ -32,6 +32,12 @@ def _nothing_compiles_and_nothing_is_written(monkeypatch: Any, tmp_path: pathlib
         (["train", "--sytem=madqn"], "no flag --sytem; did you mean '--system'?"),
         (["evaluate", "--episode=3"], "no flag --episode; did you mean '--episodes'?"),
         (["train", "--total_steps=many"], "--total_steps=many: give a positive integer"),
+        (
+            ["train", "--resume", "--run_dir=x", "--env_arg=max_cycles=5"],
+            "--env_arg needs --system, --env and --total_steps: by --resume and --run_dir alone",
+        ),
+        (["train", "--resume", "--run_dir=x", "--env_args=a=5"], "--env_args needs --system"),
+        ([*TRAIN, f"--total_steps={2**31}"], "total_steps is 2147483648; it must be"),
         (["train", "--total_steps=0"], "--total_steps=0: give a positive integer"),
         (["train", "--seed=-1"], "--seed=-1: give an integer in the range [0, 4294967295]"),
         (["train", "--json=perhaps"], "--json=perhaps: give true or false"),
@@ -111,6 +117,14 @@ def test_a_failure_in_user_code_shows_where(kind: Any, monkeypatch: Any, capsys:
     written = capsys.readouterr().err
     assert "ZeroDivisionError: division by zero\n" in written
     assert written.endswith("mava: my_loss.loss() failed: ZeroDivisionError: division by zero\n")
+
+
+def test_a_checkpoint_that_cannot_be_read_is_one_line(monkeypatch: Any, capsys: Any) -> None:
+    error = CheckpointError("checkpoints/last/5 could not be read: ValueError: a long story")
+    error.__cause__ = ValueError("a long story" * 100)
+    monkeypatch.setattr("mava.launcher.launch.launch", _raising(error))
+    assert main(TRAIN) == 1
+    assert capsys.readouterr().err == f"mava: {error}\n"
 
 
 def test_any_other_failure_keeps_its_traceback(monkeypatch: Any, capsys: Any) -> None:

@@ -7,13 +7,16 @@ import dataclasses
 import io
 import json
 import math
+import os
 import pathlib
 import shutil
+import subprocess
 import sys
 from typing import Any
 
 import pytest
 
+import mava
 from mava.cli.main import main
 from mava.launcher.result import Result
 
@@ -159,6 +162,18 @@ def test_resume_by_directory_alone(
     found = the_object(capsys.readouterr().out)
     assert found["environment_steps"] == 60
     assert [evaluation["step"] for evaluation in found["evaluations"]] == [0, 20, 40, 60]
+
+
+def test_a_module_of_the_current_directory_is_found(tmp_path: pathlib.Path) -> None:
+    """As a console script: the directory of the script, not the current one, is on the path."""
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "my_module.py").write_text("")
+    script = tmp_path / "script.py"
+    script.write_text("from mava.cli.main import main\nmain(['help'])\nimport my_module\n")
+    environment = {**os.environ, "PYTHONPATH": str(pathlib.Path(mava.__file__).parents[1])}
+    command = [sys.executable, str(script)]
+    here = tmp_path / "here"
+    subprocess.run(command, cwd=here, env=environment, check=True, capture_output=True)
 
 
 def test_an_interrupted_run_says_how_to_go_on(capsys: Any, monkeypatch: Any) -> None:
