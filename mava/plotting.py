@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import pathlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mava.errors import ConfigurationError, nearest
+from mava.run_curves import RunCurve, pools_of, read_run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,22 +28,6 @@ AGGREGATES = ("mean", "iqm")
 
 
 @dataclasses.dataclass(frozen=True)
-class RunCurve:
-    """The evaluations of one run.
-
-    Attributes:
-        steps: int ``[evaluations]``, increasing: environment steps of training.
-        returns: per evaluation, the episodes' returns, float64 ``[episodes]``.
-    """
-
-    system: str
-    environment: str
-    seed: int
-    steps: np.ndarray
-    returns: tuple[np.ndarray, ...]
-
-
-@dataclasses.dataclass(frozen=True)
 class Band:
     """A curve and its interval, float64 ``[evaluations]`` each; ``label`` says what they are."""
 
@@ -52,33 +36,6 @@ class Band:
     middle: np.ndarray
     low: np.ndarray
     high: np.ndarray
-
-
-def read_run(run_dir: str | os.PathLike[str]) -> RunCurve:
-    """Reads the evaluations of a run that has a ``MetricsLog``; it may still be going on.
-
-    Raises:
-        ConfigurationError: there is no ``metrics.jsonl``, it is not a run's, or has no evaluation.
-    """
-    path = pathlib.Path(run_dir).expanduser() / "metrics.jsonl"
-    if not path.is_file():
-        raise ConfigurationError(
-            f"there is no {path}; give the directory of a run with a metrics log"
-        )
-    records = _records(path)
-    if not records or records[0].get("kind") != "run":
-        raise ConfigurationError(f"{path} does not begin with the line that names the run")
-    found = {r["step"]: _finite(r["returns"]) for r in records if r.get("kind") == "evaluation"}
-    steps = sorted(step for step, returns in found.items() if returns.size)
-    if not steps:
-        raise ConfigurationError(f"{path} has no evaluation yet")
-    return RunCurve(
-        system=records[0]["system"],
-        environment=records[0]["environment"],
-        seed=records[0]["seed"],
-        steps=np.asarray(steps),
-        returns=tuple(found[step] for step in steps),
-    )
 
 
 def learning_curve(
@@ -91,9 +48,10 @@ def learning_curve(
 ) -> pathlib.Path:
     """Draws the return in evaluation over environment steps, a panel for each environment.
 
-    Runs of one system on one environment become one curve. Its interval is over seeds where there
-    are several, else over episodes: a bootstrapped 95 % one, or least to greatest for fewer than
-    five values.
+    Runs of one system on one environment become one curve if their configurations are equal and
+    their seeds differ; otherwise each has its own, labelled with its directory. A curve's interval
+    is over seeds where there are several, else over episodes: a bootstrapped 95 % one, or least to
+    greatest for fewer than five values.
 
     Args:
         run_dirs: directories of runs.
@@ -111,31 +69,44 @@ def learning_curve(
     """
     if aggregate not in AGGREGATES:
         raise ConfigurationError(f"unknown aggregate {aggregate!r}{nearest(aggregate, AGGREGATES)}")
-    panels: dict[str, dict[str, list[RunCurve]]] = {}
-    for run in map(read_run, run_dirs):
-        panels.setdefault(run.environment, {}).setdefault(run.system, []).append(run)
-    if not panels:
+    bands: dict[str, list[Band]] = {}
+    for pool in pools_of([read_run(run_dir) for run_dir in run_dirs]):
+        drawn = band(pool.runs, aggregate, pool.name)
+        bands.setdefault(pool.runs[0].environment, []).append(drawn)
+    if not bands:
         raise ConfigurationError("there is no run to plot; give at least one run directory")
-    bands = {
-        environment: [band(runs, aggregate) for runs in systems.values()]
-        for environment, systems in panels.items()
-    }
     return _draw(bands, random_return, best_return, pathlib.Path(output).expanduser())
 
 
-def band(runs: Sequence[RunCurve], aggregate: str = "mean") -> Band:
+def band(runs: Sequence[RunCurve], aggregate: str = "mean", name: str = "") -> Band:
     """The curve of runs of one system on one environment, at the steps that all of them evaluated.
 
+    Args:
+        runs: equal but for their seeds.
+        aggregate: over seeds, or over the episodes of a single run.
+        name: tells the curve from others of the system.
+
     Raises:
-        ConfigurationError: they have no step in common.
+        ConfigurationError: they have no step in common, their configurations differ, or two have
+            one seed.
     """
+    if len({(run.system, run.environment, run.configuration) for run in runs}) > 1:
+        raise ConfigurationError(
+            f"runs of {runs[0].system} whose configurations differ are no seeds of one curve"
+        )
+    if len({run.seed for run in runs}) < len(runs):
+        raise ConfigurationError(
+            f"of {len(runs)} runs of {runs[0].system} on {runs[0].environment} two have the same "
+            f"seed, so they are no sample of it; plot them one by one"
+        )
+    system = f"{runs[0].system} ({name})" if name else runs[0].system
     middle = _interquartile_mean if aggregate == "iqm" else _mean
-    name = "interquartile mean" if aggregate == "iqm" else "mean"
+    statistic = "interquartile mean" if aggregate == "iqm" else "mean"
     if len(runs) == 1:
         (run,) = runs
         steps, samples = run.steps, list(run.returns)
         episodes = max(len(values) for values in samples)
-        label = f"{run.system}, seed {run.seed}: {name} of {_count(episodes, 'episode')}"
+        label = f"{system}, seed {run.seed}: {statistic} of {_count(episodes, 'episode')}"
     else:
         common = set.intersection(*(set(run.steps.tolist()) for run in runs))
         if not common:
@@ -152,7 +123,7 @@ def band(runs: Sequence[RunCurve], aggregate: str = "mean") -> Band:
             for run in runs
         ]
         samples = [np.asarray([float(run[step]) for run in means]) for step in steps.tolist()]
-        label = f"{runs[0].system}: {name} of {_count(len(runs), 'seed')}"
+        label = f"{system}: {statistic} of {_count(len(runs), 'seed')}"
     fewest = min(len(values) for values in samples)
     interval = "95 % interval" if fewest >= _FEWEST else "least to greatest"
     if fewest > 1:
@@ -194,20 +165,6 @@ def _interquartile_mean(values: np.ndarray) -> np.ndarray:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _finite(returns: list[float | None]) -> np.ndarray:
-    return np.asarray([value for value in returns if value is not None], np.float64)
-
-
-def _records(path: pathlib.Path) -> list[dict[str, Any]]:
-    records = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        try:
-            records.append(json.loads(line))
-        except json.JSONDecodeError:  # the run is writing this line now
-            break
-    return records
 
 
 def _draw(
