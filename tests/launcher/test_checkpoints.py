@@ -1,7 +1,9 @@
 """Checkpoints: to the bit, all or nothing, and refused where they do not fit."""
 
 import logging
+import os
 import resource
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -193,3 +195,73 @@ def test_a_damaged_checkpoint_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "last" / "5" / "extra.pkl").write_bytes(b"half")
     with pytest.raises(CheckpointError, match=r"extra\.pkl could not be read"):
         checkpoints.load_driver()
+
+
+def test_a_best_checkpoint_that_a_dead_run_left_is_not_taken_for_the_new_one(
+    tmp_path: Path,
+) -> None:
+    checkpoints = Checkpoints(tmp_path)
+    checkpoints.save_best(8, {"w": np.zeros(2)})  # type: ignore[arg-type]
+    checkpoints.save_best(12, {"w": np.zeros(2)})  # type: ignore[arg-type]
+    checkpoints.save_best(8, {"w": np.ones(2)})  # type: ignore[arg-type]
+    like = {"w": np.zeros(2)}
+    found = checkpoints.load_variables("best", like, step=8)
+    np.testing.assert_array_equal(found["w"], np.ones(2))  # type: ignore[call-overload]
+    with pytest.raises(CheckpointError, match="no checkpoint of step 9 in"):
+        checkpoints.load_variables("best", like, step=9)
+    save(checkpoints, 9, best=8)
+    assert [path.name for path in (tmp_path / "best").iterdir()] == ["8.1"]
+
+
+def test_the_driver_alone_can_be_replaced(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path)
+    save(checkpoints, 5)
+    before = checkpoints.load_last(state(0.0).arrays)
+    checkpoints.save_driver({"at": "the end"}, None)
+    assert checkpoints.load_driver() == {"at": "the end"}
+    after = checkpoints.load_last(state(0.0).arrays)
+    assert after.extra == before.extra
+    np.testing.assert_array_equal(after.arrays["w"], before.arrays["w"])
+
+
+def test_everything_is_on_the_disk_before_the_one_before_it_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoints = Checkpoints(tmp_path)
+    save(checkpoints, 5)
+    done: list[Path] = []
+    fsync, rmtree, replace = os.fsync, shutil.rmtree, os.replace
+
+    def note_fsync(descriptor: int) -> None:
+        done.append(Path(os.readlink(f"/proc/self/fd/{descriptor}")))
+        fsync(descriptor)
+
+    def note_replace(source: Any, target: Any) -> None:
+        if Path(target) == tmp_path / "last" / "6":
+            files = list(Path(source).rglob("*"))
+            assert {*files, Path(source)} <= set(done)
+            done.clear()
+        replace(source, target)
+
+    def note_rmtree(path: Any, **options: Any) -> None:
+        if Path(path) == tmp_path / "last" / "5":
+            assert tmp_path / "last" in done
+            done.append(Path("deleted"))
+        rmtree(path, **options)
+
+    monkeypatch.setattr(os, "fsync", note_fsync)
+    monkeypatch.setattr(os, "replace", note_replace)
+    monkeypatch.setattr(shutil, "rmtree", note_rmtree)
+    save(checkpoints, 6)
+    assert Path("deleted") in done
+
+
+def test_a_damaged_array_is_told_briefly(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path)
+    save(checkpoints, 5)
+    for path in (tmp_path / "last" / "5" / "state" / "leaves").rglob("*"):
+        if path.is_file():
+            path.write_bytes(b"half")
+    with pytest.raises(CheckpointError, match="could not be read") as caught:
+        checkpoints.load_last(state(0.0).arrays)
+    assert len(str(caught.value)) < 250 + len(str(tmp_path))
