@@ -9,12 +9,11 @@ import jax
 from mava.components.networks import sharing as sharing_
 from mava.components.networks.torsos import (
     Head,
-    Torso,
     as_widths,
     check_activation,
-    default_convolutions,
     discrete_actions,
     init_module,
+    torso_for,
 )
 from mava.core.contexts import GroupContext, Params
 from mava.core.lifecycle import InitParams, Score
@@ -92,14 +91,11 @@ class QNetwork(InitParams, Score):
         return self.score(params, observation, memory, context)
 
     def _module(self, group: GroupSpec) -> Head:
-        convolutions = self.convolutions
-        if convolutions is None:
-            convolutions = default_convolutions(group.observation)
-        torso = Torso(
-            rank=len(group.observation.shape),
-            hidden_sizes=self.hidden_sizes,
-            convolutions=convolutions,
-            activation=self.activation,
-            layer_norm=self.layer_norm,
+        torso = torso_for(
+            group.observation,
+            self.hidden_sizes,
+            self.convolutions,
+            self.activation,
+            self.layer_norm,
         )
         return Head(torso, discrete_actions(self.name, group))

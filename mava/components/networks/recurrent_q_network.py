@@ -15,8 +15,8 @@ from mava.components.networks.torsos import (
     Torso,
     as_widths,
     check_activation,
-    default_convolutions,
     discrete_actions,
+    torso_for,
 )
 from mava.core.contexts import GroupContext, Params
 from mava.core.lifecycle import InitParams, Score
@@ -157,15 +157,12 @@ class RecurrentQNetwork(InitParams, Score):
         return nn.GRUCell(self.memory_size)
 
     def _torso(self, group: GroupSpec) -> Torso:
-        convolutions = self.convolutions
-        if convolutions is None:
-            convolutions = default_convolutions(group.observation)
-        return Torso(
-            rank=len(group.observation.shape),
-            hidden_sizes=self.torso_sizes,
-            convolutions=convolutions,
-            activation=self.activation,
-            layer_norm=self.layer_norm,
+        return torso_for(
+            group.observation,
+            self.torso_sizes,
+            self.convolutions,
+            self.activation,
+            self.layer_norm,
         )
 
     def _head(self, group: GroupSpec) -> Head:

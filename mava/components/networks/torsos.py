@@ -108,11 +108,19 @@ class Head(nn.Module):
         return nn.Dense(self.outputs)(self.torso(observation))
 
 
-def default_convolutions(observation: ArraySpec) -> tuple[tuple[int, int, int], ...]:
-    """Two small convolutions for images of 5 x 5 pixels and more; none otherwise."""
-    if observation.is_image and min(observation.shape[:2]) >= 5:
-        return ((16, 3, 1), (32, 3, 2))
-    return ()
+def torso_for(
+    observation: ArraySpec,
+    hidden_sizes: tuple[int, ...],
+    convolutions: tuple[tuple[int, int, int], ...] | None,
+    activation: str,
+    layer_norm: bool,
+) -> Torso:
+    """A torso for observations of one shape; ``convolutions`` of ``None`` chooses two small ones
+    for images of 5 x 5 pixels and more."""
+    if convolutions is None:
+        large = observation.is_image and min(observation.shape[:2]) >= 5
+        convolutions = ((16, 3, 1), (32, 3, 2)) if large else ()
+    return Torso(len(observation.shape), hidden_sizes, convolutions, activation, layer_norm)
 
 
 def init_module(module: nn.Module, key: jax.Array, observation: ArraySpec) -> dict[str, Array]:
