@@ -114,6 +114,9 @@ class RunDirectory:
             **facts,
             "system": system.name,
             "environment": system.environment.name,
+            "environment_kwargs": {
+                name: repr(value) for name, value in getattr(system.environment, "kwargs", ())
+            },
             "components": {c.name: repr(c) for c in system.components},
             "description": system.describe().splitlines(),
         }

@@ -13,6 +13,7 @@ from mava.core.evaluation import ActFunction, Episodes
 from mava.core.keys import address
 from mava.environments.base import Environment, JaxEnvironment
 from mava.environments.episodes import episode_seed
+from mava.environments.finite import check_finite
 from mava.environments.host import to_host
 from mava.errors import EnvironmentFault
 from mava.functional.loops import plain_python, vmap
@@ -117,7 +118,10 @@ class HostEpisodes:
                     if timesteps[row].end:
                         continue
                     own = {name: value[row] for name, value in taken.items()}
-                    timesteps[row] = environment.step(own)
+                    before, timesteps[row] = timesteps[row], environment.step(own)
+                    if not environment.checks_finite:
+                        where = f"{spec.name}, evaluation, step {t + 1}"
+                        timesteps[row] = check_finite(timesteps[row], spec, where, before)
                     lengths[row] += 1
                     for name, total in returns.items():
                         total[row] += timesteps[row].reward[name]
