@@ -42,7 +42,7 @@ def params(runner: SingleProcess) -> PyTree:
 
 
 def stored(runner: SingleProcess, steps: int) -> PyTree:
-    """Everything recorded, in order: fields ``[E, T, ...]`` of what the buffer and the rollout hold."""
+    """Everything recorded, in order: fields ``[E, T, ...]``, of the buffer and the rollout."""
     state = runner.state()
     held = jax.tree.map(lambda x: np.asarray(x), state.arrays["buffer"].experience)
     rollout = state.extra["rollout"]
