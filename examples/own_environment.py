@@ -1,6 +1,7 @@
 """Trains on an environment of one's own: any callable that makes a PettingZoo environment.
 
-Run it with ``python examples/own_environment.py [--total_steps=4000]``.
+Run it with ``python examples/own_environment.py [--total_steps=4000]``, and with
+``--run_dir=runs/lights`` to keep the run, and ``--resume`` too to go on with it.
 """
 
 import numpy as np
@@ -13,6 +14,8 @@ from mava.functional.schedules import Linear
 
 FLAGS = flags.FLAGS
 flags.DEFINE_integer("total_steps", 4_000, "Environment steps.")
+flags.DEFINE_string("run_dir", None, "Where to keep checkpoints and logs.")
+flags.DEFINE_boolean("resume", False, "Go on with the run in run_dir.")
 
 
 class Lights(ParallelEnv):
@@ -55,7 +58,9 @@ def main(argv: list[str]) -> None:
     system = mava.systems.madqn(
         Lights, min_size=200, discount=0.5, learning_rate=3e-3, epsilon=Linear(1.0, 0.05, 2_000)
     )
-    result = mava.launch(system, total_steps=FLAGS.total_steps, seed=0)
+    result = mava.launch(
+        system, total_steps=FLAGS.total_steps, run_dir=FLAGS.run_dir, resume=FLAGS.resume
+    )
     print(f"greedy return {result.evaluations[-1].mean_return:.1f}, the best is 10")
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from mava.core.system import System
 from mava.errors import ConfigurationError
-from mava.launcher.comparing import differences, same_stops
+from mava.launcher.comparing import compare, same_stops
 from mava.launcher.driver import TOTAL_STEPS
 from mava.launcher.run_dir import RunDirectory
 
@@ -80,7 +80,7 @@ def check_resumable(directory: RunDirectory, system: System, facts: dict[str, An
             f"{directory.path} has no checkpoint to resume from; start the run without resume"
         )
     config, old = directory.load_config(), directory.load_system()
-    found = differences(old, system)
+    found, unsure = compare(old, system)
     found += [
         f"the {name} was {config[name]}, is {facts[name]}"
         for name in ("topology", "seed")
@@ -104,7 +104,13 @@ def check_resumable(directory: RunDirectory, system: System, facts: dict[str, An
         and (record["reason"] == TOTAL_STEPS or same_stops(old, system))
     ):
         return Resumption(record)
-    return Resumption(None, tuple(_changed_conditions(config, facts)))
+    notes = _changed_conditions(config, facts)
+    if unsure:
+        notes.append(
+            f"nothing shows whether {', '.join(unsure)} changed since the run began; it goes on as "
+            f"if not"
+        )
+    return Resumption(None, tuple(notes))
 
 
 def _changed_conditions(config: dict[str, Any], facts: dict[str, Any]) -> list[str]:
