@@ -16,9 +16,12 @@ from launcher_fakes import (
 )
 
 import mava
+import mava.components.observers
+from mava.core.observing import REPORTS
 from mava.core.system import System
 from mava.errors import CheckpointError, ConfigurationError
 from mava.launcher import launch as launching
+from mava.launcher.checkpoints import Checkpoints
 from mava.launcher.memory import available_memory, check_memory
 
 pytestmark = pytest.mark.usefixtures("fake_topology")
@@ -81,6 +84,28 @@ def test_what_is_built_and_its_memory_are_said_first(system: System) -> None:
     assert messages[0] == "madqn on matrix/climbing, seed 3"
     assert messages[1].startswith("memory: 1.0 kB (buffer 1.0 kB, parameters 12 B)")
     assert messages[2] == "compiling"
+
+
+def test_metrics_are_reported_as_often_as_logs_expect(system: System) -> None:
+    launch(system, total_steps=1_000)
+    assert 0.9 * REPORTS < len(events("metrics")) <= REPORTS
+    assert mava.components.observers.MetricsLog().lines == REPORTS
+
+
+@pytest.mark.parametrize(("options", "expected"), [({}, 5), ({"checkpoint_every": 20}, 20)])
+def test_checkpoints_are_a_tenth_of_the_run_apart(
+    system: System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: Any, expected: int
+) -> None:
+    saved: list[int] = []
+    save_last = Checkpoints.save_last
+
+    def save(self: Checkpoints, step: int, *args: Any) -> None:
+        saved.append(step)
+        save_last(self, step, *args)
+
+    monkeypatch.setattr(Checkpoints, "save_last", save)
+    launch(system, total_steps=50, run_dir=tmp_path, **options)
+    assert saved == [*range(expected, 50, expected), 50]
 
 
 def test_the_result_tells_what_really_ran(system: System, tmp_path: Path) -> None:
