@@ -80,34 +80,32 @@ def actor_critic(environment: Environment, *components: Component) -> System:
 
 
 def recurrent() -> System:
-    """Q-learning with memory, from sequences that run across the ends of episodes."""
-    system = q_learning(
+    """Q-learning with memory, from prioritised sequences that run across the ends of episodes; its
+    targets move at every step."""
+    return q_learning(
         probes.HiddenCue,
         TanhNetwork(width=4),
         RecordMemory(),
-        UniformReplay(capacity=64, min_size=12, batch_size=4, sequence_length=6),
+        PrioritisedReplay(capacity=64, min_size=14, batch_size=4, sequence_length=6),
         MADQNLoss(trains=("network",)),
+        SoftTargetUpdate(rate=0.1),
     )
-    return system
 
 
 def mixing() -> System:
-    """A team's value, mixed by the global state."""
-    return q_learning("matrix/two_step", RecordState(), StateMixer(), TeamQLoss())
-
-
-def prioritised() -> System:
-    """Prioritised replay of two-step returns, and targets that move at every step."""
-    replay = PrioritisedReplay(capacity=64, min_size=8, batch_size=4)
+    """A team's value, mixed by the global state, from networks that the agents do not share; two
+    steps of reward."""
+    own = QNetwork(hidden_sizes=(4,), sharing=(("agent_0", "a"), ("agent_1", "b")))
     steps = NStepReturn(steps=2, discount=0.9)
-    return q_learning(probes.DelayedReward, replay, steps, SoftTargetUpdate(rate=0.1))
+    return q_learning("matrix/two_step", own, RecordState(), steps, StateMixer(), TeamQLoss())
 
 
 def normalised() -> System:
-    """Statistics kept by the trainer and used while acting, in a chain before agent ids."""
+    """Two groups of other sizes; statistics kept by the trainer and used while acting, in a chain
+    before agent ids."""
+    ids: tuple[Component, ...] = (ObservationNormaliser(), AgentIds())
     parts = q_learning(probes.TwoGroups).components
-    first: tuple[Component, ...] = (ObservationNormaliser(), AgentIds())
-    return System("normalised", (*first, *parts), as_factory(probes.TwoGroups))
+    return System("normalised", (*ids, *parts), as_factory(probes.TwoGroups))
 
 
 MAPPING = (("agent_0", "a"), ("agent_1", "b"), ("agent_2", "a"))
@@ -116,7 +114,6 @@ SMALL_SYSTEMS: dict[str, Callable[[], System]] = {
     "feed_forward": lambda: q_learning("matrix/climbing", AgentIds()),
     "recurrent": recurrent,
     "mixing": mixing,
-    "prioritised": prioritised,
     "normalised": normalised,
     "two_groups": lambda: q_learning(probes.TwoGroups),
     "images": lambda: q_learning(probes.ImageCue),

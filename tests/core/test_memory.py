@@ -9,7 +9,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 from mava.components.trainers.trainer import Adam
 from mava.core.acting import Acting
@@ -87,7 +86,7 @@ def _shown(batch: Any) -> dict[str, Any]:
 
 def test_what_follows_has_the_memory_of_its_step() -> None:
     """Within an episode, the next step's scores now are its own scores a step later."""
-    found = unrolled(two_episodes())
+    found = jax.jit(unrolled)(two_episodes())
     inside = np.asarray([0, 1, 2, 4, 5, 6, 7, 8])
     for name in ("scores", "values"):
         for group in SPEC.group_names:
@@ -102,9 +101,10 @@ def test_a_sequence_begins_with_the_memory_recorded() -> None:
     for hook in ("score", "value"):
         carry[hook] = {n: x[None, None] + 0.5 for n, x in memory[hook].items()}
     middle = jnp.zeros((1, 10), bool)
-    with_memory = unrolled({**batch, "start": middle, "memory": carry})
-    without = unrolled({**batch, "start": middle})
-    restarted = unrolled({**batch, "start": middle.at[0, 0].set(True), "memory": carry})
+    compiled = jax.jit(unrolled)
+    with_memory = compiled({**batch, "start": middle, "memory": carry})
+    without = compiled({**batch, "start": middle})
+    restarted = compiled({**batch, "start": middle.at[0, 0].set(True), "memory": carry})
     for name in ("scores", "values"):
         for group in SPEC.group_names:
             assert np.all(np.asarray(with_memory[name][group] != without[name][group])[:, 0])
@@ -159,10 +159,9 @@ def change(system: System) -> Any:
     return np.asarray(metrics["policy_loss/change"])
 
 
-@pytest.mark.parametrize("length", [3, 25])
-def test_training_computes_what_acting_computed(length: int) -> None:
-    """Rollouts of 4 steps begin and end anywhere in episodes of ``length``."""
-    assert change(still(length)).max() < 1e-5
+def test_training_computes_what_acting_computed() -> None:
+    """Rollouts of 4 steps begin and end anywhere in episodes of 3."""
+    assert change(still(3)).max() < 1e-5
 
 
 def test_noise_that_remembers_has_the_same_density_in_training() -> None:

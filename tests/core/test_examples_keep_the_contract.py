@@ -1,0 +1,143 @@
+"""The small components of ``mava.testing`` keep the contract for components."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from mava.core.component import Component
+from mava.testing import builders, components, policy_gradient
+from mava.testing.component_contract import ComponentContract
+
+SPECS = {"two_groups": builders.DISCRETE_SPECS["two_groups"]}
+CONTINUOUS = {"two_groups": builders.CONTINUOUS_SPECS["two_groups"]}
+
+
+def extended(batch: Any) -> Any:
+    """Fields that the actor and the critic exchange."""
+    reward = batch["reward"]
+    extras = {n: {"log_prob": -jnp.abs(x)} for n, x in reward.items()}
+    return {**batch, "advantage": reward, "target": reward, "extras": extras}
+
+
+class Discrete(ComponentContract):
+    """Less what the tests of programs show: vmapped, scanned and in plain Python."""
+
+    specs: ClassVar[Any] = SPECS
+    test_compiled_equals_plain_python = None  # type: ignore[assignment]
+    test_vmap_equals_a_loop = None  # type: ignore[assignment]
+
+    def make_batch(self, spec: Any, seed: int) -> Any:
+        return extended(super().make_batch(spec, seed))
+
+
+EXAMPLES = [
+    components.TanhNetwork(width=3),
+    components.TanhCritic(width=3),
+    components.RecordMemory(),
+    components.RecordState(),
+    components.StateMixer(),
+    components.TeamQLoss(trains=("network",)),
+    components.ObservationNormaliser(),
+    policy_gradient.Categorical(),
+    policy_gradient.RecordPolicy(),
+    policy_gradient.Rollout(),
+    policy_gradient.Advantage(),
+    policy_gradient.PolicyLoss(),
+    policy_gradient.ValueLoss(),
+    policy_gradient.EpochTrainer(),
+]
+
+
+class TestExamples(Discrete):
+    @pytest.fixture(autouse=True, params=EXAMPLES, ids=lambda component: component.name)
+    def _component(self, request: pytest.FixtureRequest) -> None:
+        self.component = request.param
+
+    def make_component(self) -> Any:
+        return self.component
+
+
+class TestCorrelatedGaussian(ComponentContract):
+    specs: ClassVar[Any] = CONTINUOUS
+
+    def make_component(self) -> Any:
+        return policy_gradient.CorrelatedGaussian()
+
+    def make_scores(self, group: Any, rng: np.random.Generator, *leading: int) -> np.ndarray:
+        size = group.actions.array.shape[0]
+        return np.asarray(rng.normal(size=(*leading, size)), np.float32)
+
+
+def test_every_example_is_here() -> None:
+    defined = {
+        value
+        for module in (components, policy_gradient)
+        for _, value in inspect.getmembers(module, inspect.isclass)
+        if issubclass(value, Component) and value.__module__ == module.__name__
+    }
+    covered = {type(component) for component in EXAMPLES}
+    assert defined == covered | {policy_gradient.CorrelatedGaussian}
+
+
+def test_correlated_noise() -> None:
+    """With no new noise the remembered noise halves; its density is that of the action taken."""
+    component = policy_gradient.CorrelatedGaussian(spread=0.3, correlation=0.5)
+    group = CONTINUOUS["two_groups"].groups[1]
+    memory = jnp.asarray([[0.4], [-0.8]])
+    mean = jnp.asarray([[1.0], [2.0]])
+    greedy, after = component.select_action(
+        mean, jnp.ones((2, 0), bool), memory, builders.act_context(group, explore=False)
+    )
+    np.testing.assert_allclose(greedy.action, [[1.2], [1.6]])
+    np.testing.assert_allclose(after, [[0.2], [-0.4]])
+    drawn, after = component.select_action(
+        mean, jnp.ones((2, 0), bool), memory, builders.act_context(group)
+    )
+    np.testing.assert_allclose(drawn.action, mean + after, rtol=1e-6)
+    density = jax.scipy.stats.norm.logpdf(drawn.action, mean + 0.5 * memory, 0.3)
+    np.testing.assert_allclose(drawn.extras["log_prob"], density[:, 0], rtol=1e-5)
+
+
+def test_the_mixer_is_monotonic() -> None:
+    spec = SPECS["two_groups"]
+    mixer = components.StateMixer()
+    params = mixer.init_params(jax.random.key(0), spec)
+    batch = builders.batch(spec)
+
+    def total(values: Any) -> Any:
+        return mixer.mix(params, values, batch, builders.learn_context(spec)).sum()
+
+    slopes = jax.grad(total)(batch["reward"])
+    assert all(np.all(x >= 0) for x in slopes.values())
+    assert any(np.any(x > 0) for x in slopes.values())
+
+
+def test_the_normaliser_standardises_what_the_living_saw() -> None:
+    spec = SPECS["two_groups"]
+    batch = builders.batch(spec, size=64, length=2)
+    batch["observation"] = {n: 5.0 + 3.0 * x for n, x in batch["observation"].items()}
+    alive = batch["alive"]
+    batch["observation"] = {
+        n: jnp.where(alive[n][..., None], x, jnp.nan) for n, x in batch["observation"].items()
+    }
+    component = components.ObservationNormaliser(epsilon=0.0)
+    state = component.init_state(spec)
+    for group in spec.groups:
+        untouched = component.transform_observation(
+            jnp.ones((group.num_agents, *group.observation.shape)),
+            builders.group_context(group, state),
+        )
+        assert np.all(untouched == 1.0)
+    _, state = component.prepare_batch(batch, state, {}, builders.learn_context(spec))
+    for group in spec.groups:
+        shown = batch["observation"][group.name][np.asarray(alive[group.name])]
+        context = builders.group_context(group, state)
+        result = component.transform_observation(shown, context)
+        np.testing.assert_allclose(result.mean(0), 0.0, atol=1e-3)
+        np.testing.assert_allclose(result.std(0), 1.0, rtol=1e-3)
