@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 import importlib
 import inspect
@@ -62,8 +63,12 @@ def shipped() -> set[type[Component]]:
     """Every component class that a module of ``mava.components`` defines."""
     found = set()
     for module in pkgutil.walk_packages(mava.components.__path__, "mava.components."):
-        for _, value in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
-            if issubclass(value, Component) and value.__module__ == module.name:
+        for value in vars(importlib.import_module(module.name)).values():
+            if (
+                type(value) is abc.ABCMeta
+                and issubclass(value, Component)
+                and value.__module__ == module.name
+            ):
                 found.add(value)
     return {value for value in found if not inspect.isabstract(value)}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
+import abc
 from typing import Any, ClassVar
 
 import jax
@@ -78,8 +78,10 @@ def test_every_example_is_here() -> None:
     defined = {
         value
         for module in (components, policy_gradient)
-        for _, value in inspect.getmembers(module, inspect.isclass)
-        if issubclass(value, Component) and value.__module__ == module.__name__
+        for value in vars(module).values()
+        if type(value) is abc.ABCMeta
+        and issubclass(value, Component)
+        and value.__module__ == module.__name__
     }
     covered = {type(component) for component in EXAMPLES}
     assert defined == covered | {policy_gradient.CorrelatedGaussian}
