@@ -154,6 +154,7 @@ def test_describe(capsys: Any) -> None:
     assert "agents" in written
 
 
+@pytest.mark.slow
 def test_resume_by_directory_alone(
     run_dir: pathlib.Path, tmp_path: pathlib.Path, capsys: Any
 ) -> None:

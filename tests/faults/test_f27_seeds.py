@@ -55,6 +55,7 @@ def test_f27_two_fresh_processes_of_one_seed_play_and_learn_the_same_and_another
     assert not set(found[0]) & set(digests(6))
 
 
+@pytest.mark.slow
 def test_f27_every_episode_of_every_environment_has_a_seed_of_its_own() -> None:
     seeds = []
     for seed in (0, 0, 1):

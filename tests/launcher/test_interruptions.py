@@ -82,6 +82,7 @@ def interrupt() -> None:
 
 
 # Evaluations at 0, 10, 20 and 30; then the absolute metric on twenty episodes in ten waves.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("look", "done", "last_step"),
     [(3, [], 0), (8, [0], 10), (18, [0, 10, 20], 30), (24, [0, 10, 20, 30], 30)],
@@ -175,6 +176,7 @@ def test_an_episode_that_never_ends_is_a_fault() -> None:
         host.run(random_policy(ECHO.build().spec), 1, seed=0)
 
 
+@pytest.mark.slow
 def test_the_evaluations_have_seeds_of_their_own_also_after_a_cut(tmp_path: Path) -> None:
     drive(Hosting(program()), 30)
     expected = SEEDS.copy()

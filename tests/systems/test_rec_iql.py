@@ -52,6 +52,7 @@ def test_without_memory_the_cue_is_lost() -> None:
     assert evaluated(system, ran(system, 1_600), episodes=64).mean_return < 0.8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sharing", ["shared", "none", {"a_0": "x", "a_1": "y", "a_2": "x"}])
 def test_unrolled_scores_are_those_of_acting(sharing: Any) -> None:
     """F18: two episodes of 4 and 6 steps in one sequence; the second equals itself run alone."""
@@ -73,6 +74,7 @@ def test_unrolled_scores_are_those_of_acting(sharing: Any) -> None:
     np.testing.assert_allclose(unrolled[:, 4:], alone, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_stored_memory_is_what_each_step_was_acted_with() -> None:
     system = small(min_size=64)
     runner = ran(system, 40)  # before the first trainer step: one set of parameters throughout

@@ -45,6 +45,7 @@ def test_uniform_probability_is_one_over_the_items() -> None:
     np.testing.assert_allclose(probability, np.full(5, 1 / (2 * 8)), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_priorities_decide_what_is_sampled() -> None:
     buffer = make_buffer(BufferPlan(Sampling.PRIORITISED, 16, 4, 16, priority_exponent=1.0), 1)
     state = buffer.add(buffer.init(ITEM), transitions(0, 1, 16))
@@ -68,6 +69,7 @@ def test_on_policy_holds_the_last_rollout_once() -> None:
     np.testing.assert_array_equal(batch["x"], transitions(5, 2, 5)["x"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prioritised", [False, True])
 def test_the_estimate_is_what_is_allocated(prioritised: bool) -> None:
     """F30: within 20 %, for 100 agents."""

@@ -80,6 +80,7 @@ def test_never_passes_the_step_it_is_given() -> None:
     assert runner.environment_steps == 12
 
 
+@pytest.mark.slow
 def test_one_seed_gives_one_run_and_another_seed_another() -> None:
     system = small("mpe2/simple_spread_v3")
     first, second, other = ran(system, 120), ran(system, 120), ran(system, 120, seed=1)
@@ -88,6 +89,7 @@ def test_one_seed_gives_one_run_and_another_seed_another() -> None:
     assert differs(stored(first, 120)["observation"], stored(other, 120)["observation"])
 
 
+@pytest.mark.slow
 def test_the_division_into_calls_changes_nothing() -> None:
     system = small("matrix/two_step", num_environments=2, prioritised=True, n_step=2)
     whole, parts = ran(system, 90), started(system)
@@ -102,11 +104,13 @@ class Probe(Measure):
         return {"noise": jax.random.normal(context.key)}
 
 
+@pytest.mark.slow
 def test_a_probe_changes_no_parameter() -> None:
     system = small("matrix/climbing")
     assert_equal(params(ran(system, 60)), params(ran(system.with_(Probe()), 60)))
 
 
+@pytest.mark.slow
 def test_evaluation_leaves_training_as_it_is() -> None:
     """F26: other environments, own randomness, nothing recorded or counted."""
     system = small("matrix/climbing").replace("evaluator", episodes=3)
