@@ -122,14 +122,6 @@ class TanhCritic(InitParams, Value):
 
 
 @dataclasses.dataclass(frozen=True)
-class RecordMemory(Record):
-    """Stores the memory that each step was taken with, so that sequences may begin anywhere."""
-
-    def record(self, transition: Transition) -> dict[str, PyTree]:
-        return {"memory": transition.memory}
-
-
-@dataclasses.dataclass(frozen=True)
 class RecordState(Record):
     """Stores the global state before and after a step."""
 

@@ -40,6 +40,7 @@ def inputs(program: Program, seed: int = 0) -> Any:
     return learner, jax.tree.map(fill, batch_shapes(program)), jax.random.key(1)
 
 
+@pytest.mark.slow
 def test_learning_in_plain_python_equals_the_compiled() -> None:
     small = (Executor(num_environments=1), Rollout(length=2), EpochTrainer(1, 1), RecordState())
     program = build(actor_critic("matrix/climbing", *small))
@@ -141,6 +142,7 @@ def test_every_component_and_trainer_step_has_its_own_key() -> None:
     assert float(again["draw/number"]) == drawn[0]
 
 
+@pytest.mark.slow
 def test_every_gradient_step_of_one_round_has_its_own_key() -> None:
     """Four gradient steps of one round: their mean is that of four different draws."""
     program = build(actor_critic("matrix/climbing", RecordState(), Draw()))

@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from mava.components.trainers.trainer import Adam
 from mava.core.acting import Acting
@@ -141,6 +142,17 @@ def test_acting_forgets_at_a_start_and_only_there() -> None:
     assert {"score", "select_action", "value"} == set(memory)
 
 
+def test_what_is_recorded_is_the_memory_that_acting_began_with() -> None:
+    program = build(SYSTEM, SPEC)
+    left = jax.tree.map(lambda x: x + 1.0, program.init_memory())
+    for start, used in ((True, program.init_memory()), (False, left)):
+        made = builders.transition(SPEC, memory=left)
+        timestep = made.timestep._replace(start=np.asarray(start))
+        extras = {g.name: {"log_prob": np.zeros(g.num_agents, np.float32)} for g in SPEC.groups}
+        item = program.record(made._replace(timestep=timestep, extras=extras))
+        jax.tree.map(np.testing.assert_array_equal, item["memory"], used)
+
+
 def climbing(length: int) -> Any:
     return as_factory("matrix/climbing", length=length)
 
@@ -159,11 +171,13 @@ def change(system: System) -> Any:
     return np.asarray(metrics["policy_loss/change"])
 
 
+@pytest.mark.slow
 def test_training_computes_what_acting_computed() -> None:
     """Rollouts of 4 steps begin and end anywhere in episodes of 3."""
     assert change(still(3)).max() < 1e-5
 
 
+@pytest.mark.slow
 def test_noise_that_remembers_has_the_same_density_in_training() -> None:
     adam = Adam(learning_rate=0.0, optimises=("network",))
     trainer = EpochTrainer(epochs=1, minibatches=1)

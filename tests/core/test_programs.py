@@ -43,6 +43,7 @@ def close(left: Any, right: Any) -> None:
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["recurrent", "mixing", "normalised", "continuous"])
 def test_one_compiled_loop_equals_a_loop_in_python(name: str) -> None:
     """Acting, stepping, recording, adding, sampling and learning; environments vmapped, steps and
@@ -73,6 +74,7 @@ class RandomProbe(Measure):
         return {"drawn": drawn, "scores": jnp.stack([x.sum() for x in scores.values()]).sum()}
 
 
+@pytest.mark.slow
 def test_probes_and_observers_change_no_bit() -> None:
     system = SMALL_SYSTEMS["feed_forward"]()
     watched = system.with_(GradientNorm(), RandomProbe(), ConsoleLog(), StopAfter(seconds=1.0))
