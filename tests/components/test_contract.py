@@ -48,7 +48,6 @@ COMPONENTS: list[Component] = [
     QNetwork(hidden_sizes=(4,), sharing="none"),
     RecordMemory(),
     RecordTransition(),
-    RecurrentQNetwork(torso_sizes=(4,), memory_size=3, head_sizes=()),
     RecurrentQNetwork(torso_sizes=(4,), memory_size=3, head_sizes=(4,), sharing="none"),
     SoftTargetUpdate(),
     StopAfter(seconds=5.0),

@@ -60,10 +60,20 @@ def test_other_ranks_are_flattened() -> None:
 
 
 def values(network: QNetwork, group: GroupSpec, observation: Any) -> np.ndarray:
-    params = network.init_params(jax.random.key(0), environment_spec(group))
-    scores, memory = network.score(params, observation, (), group_context(group))
+    def scored(key: jax.Array, observation: Any) -> Any:
+        params = network.init_params(key, environment_spec(group))
+        return network.score(params, observation, (), group_context(group))
+
+    scores, memory = jax.jit(scored)(jax.random.key(0), observation)
     assert memory == ()
     return np.asarray(scores)
+
+
+def shapes(network: QNetwork, group: GroupSpec) -> Any:
+    """Of the parameters."""
+    return jax.eval_shape(
+        lambda key: network.init_params(key, environment_spec(group)), jax.random.key(0)
+    )
 
 
 def network(**fields: Any) -> QNetwork:
@@ -114,7 +124,7 @@ def test_own_sets_are_what_one_agent_alone_would_have() -> None:
 
 @pytest.mark.parametrize(("sharing", "sets"), [("shared", 1), ("none", 3)])
 def test_parameters_carry_an_axis_of_sets(sharing: str, sets: int) -> None:
-    params = network(sharing=sharing).init_params(jax.random.key(0), environment_spec(VECTOR))
+    params = shapes(network(sharing=sharing), VECTOR)
     assert {x.shape[0] for x in jax.tree.leaves(params)} == {sets}
 
 
@@ -141,16 +151,14 @@ def test_an_image_is_scaled_once() -> None:
 
 def test_small_images_are_flattened() -> None:
     group = group_spec(2, (3, 3, 1), 3, dtype=np.uint8)
-    params = network().init_params(jax.random.key(0), environment_spec(group))
+    params = shapes(network(), group)
     assert max(x.ndim for x in jax.tree.leaves(params)) == 3  # sets, in, out: no convolution
     assert values(network(), group, jnp.ones((2, 3, 3, 1), jnp.uint8)).shape == (2, 3)
 
 
 def test_convolutions_by_choice() -> None:
     group = group_spec(2, (8, 8, 3), 4)
-    params = network(convolutions=((5, 3, 2),)).init_params(
-        jax.random.key(0), environment_spec(group)
-    )
+    params = shapes(network(convolutions=((5, 3, 2),)), group)
     assert (1, 3, 3, 3, 5) in [x.shape for x in jax.tree.leaves(params)]
 
 
