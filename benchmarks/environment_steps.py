@@ -15,12 +15,12 @@ import statistics
 import time
 from collections.abc import Callable
 
-import jax
 import numpy as np
-from absl import app, flags
+from absl import app, flags, logging
 
 from mava.systems import madqn
 from mava.topologies.base import Runner
+from mava.topologies.latency import prefer_low_latency
 from mava.topologies.single_process import SingleProcess
 
 FLAGS = flags.FLAGS
@@ -78,7 +78,8 @@ def seconds(run: Callable[[int], None], steps: int) -> float:
 
 def main(argv: list[str]) -> None:
     del argv
-    jax.config.update("jax_cpu_enable_async_dispatch", False)  # as mava.launch does
+    logging.set_verbosity(logging.WARNING)
+    prefer_low_latency()  # as mava.launch does
     steps, rounds = FLAGS.steps, FLAGS.rounds
     candidates = {
         (count, kind): system(FLAGS.env, count, kind == "train")

@@ -28,6 +28,7 @@ from mava.launcher.schedule import Schedule
 from mava.launcher.signals import Interruption
 from mava.launcher.watching import Watchers
 from mava.topologies.base import Runner, RunnerFactory
+from mava.topologies.latency import prefer_low_latency
 
 TOPOLOGIES = {"single_process": "mava.topologies.single_process:SingleProcess"}
 """Where each topology's runner is; it is imported when it is used."""
@@ -53,9 +54,8 @@ def launch(
     saves a checkpoint and returns a result whose ``reason`` is ``"interrupted"``; a second one
     raises at once. An evaluation that is under way is given up.
 
-    Where JAX has not made its CPU client yet, the option ``jax_cpu_enable_async_dispatch`` of the
-    whole process is set to ``False``, which halves the time of small computations; a value of
-    ``JAX_CPU_ENABLE_ASYNC_DISPATCH`` in the environment is left as it is.
+    Where JAX has not made its CPU client yet, two options of the whole process are set that make
+    small computations quick, see ``mava.topologies.latency``.
 
     Args:
         system: what to train, and where.
@@ -82,7 +82,7 @@ def launch(
         EnvironmentFault: the environment failed.
         HookError: a component or observer failed.
     """
-    _dispatch_synchronously()
+    prefer_low_latency()
     if not isinstance(system, System):
         raise ConfigurationError(
             f"launch takes a system, such as mava.systems.madqn(environment), not "
@@ -282,10 +282,3 @@ def _factory(topology: str, options: dict[str, Any]) -> RunnerFactory:
                 f"{nearest(option, [*inspect.signature(launch).parameters, *known])}"
             )
     return factory
-
-
-def _dispatch_synchronously() -> None:
-    # Handing small computations to another thread takes longer than computing them: without it the
-    # latency of a call on the CPU halves. No effect once JAX has made its CPU client.
-    if "JAX_CPU_ENABLE_ASYNC_DISPATCH" not in os.environ:
-        jax.config.update("jax_cpu_enable_async_dispatch", False)
