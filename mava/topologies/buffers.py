@@ -67,8 +67,35 @@ def _uniform(plan: BufferPlan, num_environments: int, length: int) -> Buffer:
         return Sample(buffer.sample(state, key).experience, probability, indices)
 
     return Buffer(
-        lambda item: buffer.init(_zeros(item)), buffer.add, sample, lambda state, indices, p: state
+        lambda item: buffer.init(_zeros(item)),
+        _add_in_place,
+        sample,
+        lambda state, indices, p: state,
     )
+
+
+def _add_in_place(state: Any, items: PyTree) -> Any:
+    """What Flashbax's ``add`` does to a trajectory buffer, one step at a time.
+
+    A step is a slice, which XLA writes into a donated buffer; several that may wrap around are a
+    scatter, for which older versions copy the whole buffer.
+    """
+    added = jax.tree.leaves(items)[0].shape[1]
+    length = jax.tree.leaves(state.experience)[0].shape[1]
+
+    def write(t: Array, experience: PyTree) -> PyTree:
+        at = (state.current_index + t) % length
+
+        def one(held: Array, new: Array) -> Array:
+            step = jax.lax.dynamic_slice_in_dim(new, t, 1, axis=1)
+            return jax.lax.dynamic_update_slice_in_dim(held, step, at, axis=1)
+
+        return jax.tree.map(one, experience, items)
+
+    experience = jax.lax.fori_loop(0, added, write, state.experience)
+    end = state.current_index + added
+    full = state.is_full | (end >= length)
+    return state.replace(experience=experience, current_index=end % length, is_full=full)
 
 
 def _prioritised(plan: BufferPlan, num_environments: int, length: int) -> Buffer:

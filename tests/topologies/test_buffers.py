@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import flashbax
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from mava.core.plans import BufferPlan, Sampling
 from mava.topologies.buffers import buffer_bytes, make_buffer
-from tests.topologies.running import ran, small
+from tests.topologies.running import assert_equal, ran, small
 
 ITEM = {"x": jax.ShapeDtypeStruct((), jnp.int32), "image": jax.ShapeDtypeStruct((4,), jnp.uint8)}
 
@@ -36,6 +37,18 @@ def test_items_are_consecutive_steps_of_one_environment(sampling: Sampling, leng
     assert x.min() % 1000 >= 13
     assert {0, 1} == set((x[:, 0] // 1000).tolist())
     assert sample.batch["image"].dtype == jnp.uint8
+
+
+def test_adding_is_what_flashbax_does() -> None:
+    """Also around the end of the rows, and more at once than there were before."""
+    plan = BufferPlan(Sampling.UNIFORM, 14, 2, 2)
+    ours, theirs = make_buffer(plan, 2), flashbax.make_trajectory_buffer(2, 2, 1, 1, 1, None, 7)
+    state = ours.init(ITEM)
+    expected = theirs.init(jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), ITEM))
+    for first, steps in ((0, 3), (3, 5), (8, 1), (9, 7), (16, 2)):
+        state = ours.add(state, transitions(first, 2, steps))
+        expected = theirs.add(expected, transitions(first, 2, steps))
+        assert_equal(state, expected)
 
 
 def test_uniform_probability_is_one_over_the_items() -> None:
