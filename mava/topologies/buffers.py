@@ -49,15 +49,20 @@ def make_buffer(plan: BufferPlan, num_environments: int) -> Buffer:
     return _uniform(plan, num_environments, length)
 
 
+def _sizes(plan: BufferPlan, num_environments: int, length: int) -> dict[str, int]:
+    """What Flashbax's buffers of sequences have in common."""
+    return {
+        "add_batch_size": num_environments,
+        "sample_batch_size": plan.batch_size,
+        "sample_sequence_length": plan.sequence_length,
+        "period": plan.period,
+        "min_length_time_axis": max(plan.sequence_length, plan.min_size // num_environments),
+        "max_length_time_axis": length,
+    }
+
+
 def _uniform(plan: BufferPlan, num_environments: int, length: int) -> Buffer:
-    buffer = flashbax.make_trajectory_buffer(
-        add_batch_size=num_environments,
-        sample_batch_size=plan.batch_size,
-        sample_sequence_length=plan.sequence_length,
-        period=plan.period,
-        min_length_time_axis=max(plan.sequence_length, plan.min_size // num_environments),
-        max_length_time_axis=length,
-    )
+    buffer = flashbax.make_trajectory_buffer(**_sizes(plan, num_environments, length))
 
     def sample(state: Any, key: jax.Array) -> Sample:
         size = jnp.where(state.is_full, length, state.current_index)
@@ -100,12 +105,7 @@ def _add_in_place(state: Any, items: PyTree) -> Any:
 
 def _prioritised(plan: BufferPlan, num_environments: int, length: int) -> Buffer:
     buffer = flashbax.make_prioritised_trajectory_buffer(
-        add_batch_size=num_environments,
-        sample_batch_size=plan.batch_size,
-        sample_sequence_length=plan.sequence_length,
-        period=plan.period,
-        min_length_time_axis=max(plan.sequence_length, plan.min_size // num_environments),
-        max_length_time_axis=length,
+        **_sizes(plan, num_environments, length),
         priority_exponent=plan.priority_exponent,
         device=jax.default_backend(),
     )
