@@ -19,7 +19,6 @@ from mava.core.contexts import (
     LearnContext,
     LossOutput,
     Params,
-    Transition,
     ValueInputs,
 )
 from mava.core.lifecycle import (
@@ -27,7 +26,6 @@ from mava.core.lifecycle import (
     Loss,
     Mix,
     PrepareBatch,
-    Record,
     Score,
     TransformObservation,
     Value,
@@ -119,14 +117,6 @@ class TanhCritic(InitParams, Value):
         shared = jnp.stack([jnp.concatenate(parts)] * context.group.num_agents)
         hidden = jnp.tanh(affine(layers["cell"], jnp.concatenate([shared, own, memory], axis=-1)))
         return affine(layers["head"], hidden)[..., 0], hidden
-
-
-@dataclasses.dataclass(frozen=True)
-class RecordState(Record):
-    """Stores the global state before and after a step."""
-
-    def record(self, transition: Transition) -> dict[str, PyTree]:
-        return {"state": transition.timestep.state, "next_state": transition.next_timestep.state}
 
 
 @dataclasses.dataclass(frozen=True)

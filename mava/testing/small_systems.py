@@ -7,7 +7,12 @@ from typing import Any
 
 from mava.components.batches.n_step import NStepReturn
 from mava.components.buffers.replay import PrioritisedReplay, UniformReplay
-from mava.components.executors.executor import Executor, RecordMemory, RecordTransition
+from mava.components.executors.executor import (
+    Executor,
+    RecordMemory,
+    RecordState,
+    RecordTransition,
+)
 from mava.components.exploration.epsilon_greedy import EpsilonGreedy
 from mava.components.losses.madqn import MADQNLoss
 from mava.components.networks.agent_ids import AgentIds
@@ -20,7 +25,6 @@ from mava.functional.schedules import Linear
 from mava.testing import probes
 from mava.testing.components import (
     ObservationNormaliser,
-    RecordState,
     StateMixer,
     TanhCritic,
     TanhNetwork,

@@ -16,7 +16,12 @@ from mava.components import observers
 from mava.components.batches.n_step import NStepReturn
 from mava.components.buffers.replay import PrioritisedReplay, UniformReplay
 from mava.components.evaluators.evaluator import Evaluator
-from mava.components.executors.executor import Executor, RecordMemory, RecordTransition
+from mava.components.executors.executor import (
+    Executor,
+    RecordMemory,
+    RecordState,
+    RecordTransition,
+)
 from mava.components.exploration.epsilon_greedy import EpsilonGreedy
 from mava.components.losses.madqn import MADQNLoss
 from mava.components.networks.agent_ids import AgentIds
@@ -47,6 +52,7 @@ COMPONENTS: list[Component] = [
     PrioritisedReplay(capacity=100, min_size=10, batch_size=4),
     QNetwork(hidden_sizes=(4,), sharing="none"),
     RecordMemory(),
+    RecordState(),
     RecordTransition(),
     RecurrentQNetwork(torso_sizes=(4,), memory_size=3, head_sizes=(4,), sharing="none"),
     SoftTargetUpdate(),

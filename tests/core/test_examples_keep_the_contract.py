@@ -39,7 +39,6 @@ class Discrete(ComponentContract):
 EXAMPLES = [
     components.TanhNetwork(width=3),
     components.TanhCritic(width=3),
-    components.RecordState(),
     components.StateMixer(),
     components.TeamQLoss(trains=("network",)),
     components.ObservationNormaliser(),

@@ -11,13 +11,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from mava.components.executors.executor import RecordState
 from mava.components.trainers.trainer import Adam
 from mava.core.acting import Acting
 from mava.core.system import System, build
 from mava.core.unrolling import unroll_scores, unroll_values
 from mava.environments import as_factory
 from mava.testing import builders, probes
-from mava.testing.components import RecordState, TanhCritic, TanhNetwork
+from mava.testing.components import TanhCritic, TanhNetwork
 from mava.testing.policy_gradient import CorrelatedGaussian, EpochTrainer
 from mava.testing.small_systems import actor_critic
 from tests.core.looping import run

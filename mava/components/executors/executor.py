@@ -65,3 +65,16 @@ class RecordMemory(Record):
 
     def record(self, transition: Transition) -> dict[str, PyTree]:
         return {"memory": transition.memory}
+
+
+@dataclasses.dataclass(frozen=True)
+class RecordState(Record):
+    """Stores the global state before and after a step, for mixers and central critics. Stores
+    nothing where the environment has none.
+
+    Fields: ``state`` and ``next_state``, ``[*S]``.
+    """
+
+    def record(self, transition: Transition) -> dict[str, PyTree]:
+        state, following = transition.timestep.state, transition.next_timestep.state
+        return {} if state is None else {"state": state, "next_state": following}
