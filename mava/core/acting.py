@@ -18,6 +18,7 @@ from mava.core.contexts import (
     GroupContext,
     Selection,
     Transition,
+    ValueContext,
     ValueInputs,
 )
 from mava.core.keys import address
@@ -169,7 +170,8 @@ class Acting:
         )
         after = {}
         for group in self.network_spec.groups:
-            context = GroupContext(group, variables.components.get(self.critic.name, ()))
+            state = variables.components.get(self.critic.name, ())
+            context = ValueContext(group, state, self.network_spec)
             before = memory["value"][group.name]
             after[group.name] = call(
                 self.critic, "value", variables.params, inputs, before, context

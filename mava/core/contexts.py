@@ -44,6 +44,17 @@ class ActContext(GroupContext):
     explore: bool
 
 
+@dataclasses.dataclass(frozen=True)
+class ValueContext(GroupContext):
+    """Also all the other groups: for critics, which look at them.
+
+    Attributes:
+        spec: the environment, its observations as the networks see them.
+    """
+
+    spec: EnvironmentSpec
+
+
 class Selection(NamedTuple):
     """Actions ``[N, *actions.array.shape]`` of one group, and extras to record (a log-probability,
     say)."""
@@ -127,20 +138,24 @@ class ValueInputs(NamedTuple):
 
     Attributes:
         observation: by group, of all agents, as the networks see them.
-        action: by group; ``None`` where the batch has none.
+        action: by group; ``None`` where the batch has none. A discrete one may also be given as
+            weights over the choices, ``[N, A]``, through which gradients flow.
         state: the global state; ``None`` where the batch has none.
+        own_action: by group; the action in whose place each agent's own value is asked for, while
+            the others are seen to do as ``action`` says. ``None`` where that is ``action`` too.
     """
 
     observation: dict[str, Array]
     action: dict[str, Array] | None
     state: Array | None
+    own_action: dict[str, Array] | None = None
 
 
 class UnrolledValues(NamedTuple):
     """The critic over a batch ``[B, T]``, its memory as in ``Unrolled``.
 
     Attributes:
-        values: per group ``[B, T, N]``.
+        values: per group ``[B, T, N]``, or ``[B, T, N, K]`` from a critic that is K of them.
         next_values: a call that gives the same of the true outcome of each step.
     """
 
@@ -160,8 +175,8 @@ class LearnContext:
         all_mean: averages a tree over the devices that train together; the identity on one.
         unroll: the acting network over a batch: params, batch -> ``Unrolled``.
         value: the critic over a batch: params, batch -> ``UnrolledValues``. The values are of the
-            batch's ``observation``, ``action`` and ``state``; the next ones of the fields of these
-            names that begin with ``next_``.
+            batch's ``observation``, ``action``, ``state`` and ``own_action``; the next ones of the
+            fields of these names that begin with ``next_``.
         mix: the mixer: params, values by group, batch -> ``[B, T]``.
         recurrent: whether the acting network has memory.
     """
@@ -206,5 +221,6 @@ __all__ = [
     "Transition",
     "Unrolled",
     "UnrolledValues",
+    "ValueContext",
     "ValueInputs",
 ]

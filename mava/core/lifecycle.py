@@ -27,6 +27,7 @@ from mava.core.contexts import (
     Params,
     Selection,
     Transition,
+    ValueContext,
     ValueInputs,
 )
 from mava.core.evaluation import ActFunction, EpisodeRunner, Evaluation
@@ -193,10 +194,11 @@ class Value(Hook, arity=Arity.OPTIONAL, stage="learn"):
 
     @abc.abstractmethod
     def value(
-        self, params: Params, inputs: ValueInputs, memory: PyTree, context: GroupContext
+        self, params: Params, inputs: ValueInputs, memory: PyTree, context: ValueContext
     ) -> tuple[Array, PyTree]:
         """Once per group and step: what all groups observe (and do), and the global state -> the
-        values of this group's agents ``[N]``, and the memory after it."""
+        values of this group's agents ``[N]``, or ``[N, K]`` by each of K critics, and the memory
+        after it."""
 
     def unroll_value(
         self,
@@ -204,7 +206,7 @@ class Value(Hook, arity=Arity.OPTIONAL, stage="learn"):
         inputs: ValueInputs,
         start: Array,
         memory: PyTree,
-        context: GroupContext,
+        context: ValueContext,
     ) -> tuple[Array, PyTree]:
         """``value`` over sequences: inputs ``[B, T, ...]``, flags of first steps ``[B, T]``, memory
         ``[B, ...]`` -> values ``[B, T, N]`` and the memory after every step ``[B, T, ...]``.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -11,7 +11,14 @@ import jax.numpy as jnp
 from mava.core import lifecycle as lc
 from mava.core.acting import Acting
 from mava.core.calling import call
-from mava.core.contexts import Batch, GroupContext, Unrolled, UnrolledValues, ValueInputs
+from mava.core.contexts import (
+    Batch,
+    GroupContext,
+    Unrolled,
+    UnrolledValues,
+    ValueContext,
+    ValueInputs,
+)
 from mava.core.learner import Params
 from mava.functional.loops import vmap
 from mava.types import PyTree
@@ -33,9 +40,9 @@ def unroll_scores(acting: Acting, params: Params, batch: Batch, statistics: Stat
     def next_inputs() -> dict[str, PyTree]:
         return dict(acting.transform(statistics, batch["next_observation"]))
 
-    scores, later = _unroll(
-        acting, "score", acting.scorer, batch, statistics, dict(observation), sequence, step
-    )
+    state = statistics.get(acting.scorer.name, ())
+    contexts = {group.name: GroupContext(group, state) for group in acting.network_spec.groups}
+    scores, later = _unroll(acting, "score", batch, dict(observation), contexts, sequence, step)
     return Unrolled(scores, lambda: later(next_inputs()))
 
 
@@ -49,39 +56,38 @@ def unroll_values(
             observation=acting.transform(statistics, batch[f"{prefix}observation"]),
             action=batch.get(f"{prefix}action"),
             state=batch.get(f"{prefix}state"),
+            own_action=batch.get(f"{prefix}own_action"),
         )
         return {group.name: whole for group in acting.network_spec.groups}
 
-    def step(x: PyTree, memory: PyTree, context: GroupContext) -> tuple[PyTree, PyTree]:
+    def step(x: PyTree, memory: PyTree, context: ValueContext) -> tuple[PyTree, PyTree]:
         result: tuple[PyTree, PyTree] = call(critic, "value", params, x, memory, context)
         return result
 
-    def sequence(x: PyTree, memory: PyTree, context: GroupContext) -> Any:
+    def sequence(x: PyTree, memory: PyTree, context: ValueContext) -> Any:
         return call(critic, "unroll_value", params, x, batch["start"], memory, context)
 
-    values, later = _unroll(acting, "value", critic, batch, statistics, inputs(""), sequence, step)
+    spec, state = acting.network_spec, statistics.get(critic.name, ())
+    contexts = {group.name: ValueContext(group, state, spec) for group in spec.groups}
+    values, later = _unroll(acting, "value", batch, inputs(""), contexts, sequence, step)
     return UnrolledValues(values, lambda: later(inputs("next_")))
 
 
 def _unroll(
     acting: Acting,
     hook: str,
-    component: lc.Score | lc.Value,
     batch: Batch,
-    statistics: Statistics,
     inputs: dict[str, PyTree],
+    contexts: Mapping[str, GroupContext],
     sequence: Callable[..., Any],
     step: Callable[..., tuple[PyTree, PyTree]],
 ) -> tuple[dict[str, PyTree], Callable[[dict[str, PyTree]], dict[str, PyTree]]]:
     """Outputs ``[B, T, ...]`` by group, and a function from the inputs of the true outcomes to
     their outputs, each with the memory that followed its step."""
-    outputs, memories, contexts = {}, {}, {}
-    for group in acting.network_spec.groups:
-        contexts[group.name] = GroupContext(group, statistics.get(component.name, ()))
-        first = _first_memory(acting, batch, hook, group.name)
-        outputs[group.name], memories[group.name] = sequence(
-            inputs[group.name], first, contexts[group.name]
-        )
+    outputs, memories = {}, {}
+    for name, context in contexts.items():
+        first = _first_memory(acting, batch, hook, name)
+        outputs[name], memories[name] = sequence(inputs[name], first, context)
 
     def later(following: dict[str, PyTree]) -> dict[str, PyTree]:
         found = {}

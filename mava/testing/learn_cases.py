@@ -11,12 +11,12 @@ import numpy as np
 
 from mava.core.contexts import (
     Batch,
-    GroupContext,
     LearnContext,
     LearnHooks,
     Params,
     Unrolled,
     UnrolledValues,
+    ValueContext,
     ValueInputs,
 )
 from mava.core.learner import LearnerState
@@ -98,10 +98,10 @@ def _learn_arguments(inputs: Inputs, seed: int) -> tuple[PyTree, ...]:
 
 def value(component: Any, inputs: Inputs) -> Iterator[Case]:
     for group in inputs.spec.groups:
-        context = GroupContext(group, ())
+        context = ValueContext(group, (), inputs.spec)
 
         def function(
-            params: Params, given: ValueInputs, memory: PyTree, context: GroupContext = context
+            params: Params, given: ValueInputs, memory: PyTree, context: ValueContext = context
         ) -> PyTree:
             return component.value(params, given, memory, context)
 
