@@ -9,19 +9,14 @@ ratios are medians over rounds.
 
 from __future__ import annotations
 
-import importlib
 import json
 import statistics
-import time
-from collections.abc import Callable
 
-import numpy as np
 from absl import app, flags, logging
+from measuring import Run, bare, running, seconds
 
 from mava.systems import madqn
-from mava.topologies.base import Runner
 from mava.topologies.latency import prefer_low_latency
-from mava.topologies.single_process import SingleProcess
 
 FLAGS = flags.FLAGS
 flags.DEFINE_string("env", "mpe2/simple_spread_v3", "The environment.")
@@ -33,24 +28,7 @@ NEVER = 10**9
 TARGETS = {(1, "act"): 0.55, (1, "train"): 0.40, (8, "act"): 0.75, (8, "train"): 0.50}
 
 
-def bare(name: str) -> Callable[[int], None]:
-    """Steps the PettingZoo environment itself with random actions."""
-    env = importlib.import_module(name.replace("/", ".")).parallel_env()
-    rng = np.random.default_rng(0)
-    env.reset(seed=0)
-    counts = {agent: env.action_space(agent).n for agent in env.possible_agents}
-
-    def run(steps: int) -> None:
-        for _ in range(steps):
-            draws = rng.integers(1 << 30, size=len(env.agents)).tolist()
-            env.step({agent: x % counts[agent] for agent, x in zip(env.agents, draws, strict=True)})
-            if not env.agents:
-                env.reset()
-
-    return run
-
-
-def system(name: str, num_environments: int, train: bool) -> Callable[[int], None]:
+def system(name: str, num_environments: int, train: bool) -> Run:
     """A runner past its warm-up: acting and recording only, or a batch of 128 every 10 steps."""
     composed = madqn(
         name,
@@ -60,20 +38,7 @@ def system(name: str, num_environments: int, train: bool) -> Callable[[int], Non
         min_size=1_000 if train else 100_000,
         capacity=100_000,
     )
-    runner: Runner = SingleProcess(composed, seed=0)
-    runner.start(lambda text: None)
-    runner.advance(2_000)
-
-    def run(steps: int) -> None:
-        runner.advance(runner.environment_steps + steps)
-
-    return run
-
-
-def seconds(run: Callable[[int], None], steps: int) -> float:
-    began = time.perf_counter()
-    run(steps)
-    return time.perf_counter() - began
+    return running(composed, warm_up=2_000)
 
 
 def main(argv: list[str]) -> None:
