@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import inspect
@@ -13,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from mava.environments import foraging
 from mava.environments.base import Environment, JaxEnvironment
 from mava.errors import ConfigurationError, nearest
 
@@ -34,13 +36,20 @@ _JAX: dict[str, tuple[str, str]] = {
     "probe/image_cue": ("mava.testing.probes", "ImageCue"),
     "probe/hidden_cue": ("mava.testing.probes", "HiddenCue"),
 }
+_FORAGING = "lbforaging"
+_PACKAGES = {"mpe2": "mpe2", "pettingzoo": "pettingzoo", _FORAGING: "'mava[lbf]'"}
 _FAMILIES = ("atari", "butterfly", "classic", "sisl")
 ADAPTER_OPTIONS = ("groups", "global_state", "reset_kwargs", "parallel", "waiting")
 
 
 def list_environments() -> list[str]:
-    """All names that ``make`` knows here, sorted. Imports no environment."""
+    """The names that ``make`` knows here, sorted. Imports no environment.
+
+    Of ``lbforaging`` these are the published tasks; ``make`` knows those of other sizes too.
+    """
     names = [*_JAX, *(f"mpe2/{name}" for name in _modules("mpe2"))]
+    if importlib.util.find_spec(_FORAGING) is not None:
+        names += [f"{_FORAGING}/{name}" for name in foraging.NAMES]
     for family in _FAMILIES:
         names += [f"pettingzoo/{family}/{name}" for name in _modules("pettingzoo", family)]
     return sorted(names)
@@ -57,11 +66,13 @@ def _modules(package: str, folder: str = "") -> list[str]:
 
 def check_name(name: str) -> None:
     """Raises ``ConfigurationError`` with the nearest name, or with what to install."""
-    package = name.split("/")[0]
-    if package in ("mpe2", "pettingzoo") and importlib.util.find_spec(package) is None:
+    package, _, task = name.partition("/")
+    if package in _PACKAGES and importlib.util.find_spec(package) is None:
         raise ConfigurationError(
-            f"environment {name!r} needs the package {package!r}: pip install {package}"
+            f"environment {name!r} needs the package {package!r}: pip install {_PACKAGES[package]}"
         )
+    if package == _FORAGING and foraging.arguments_of(task) is not None:
+        return
     known = list_environments()
     if name not in known:
         raise ConfigurationError(f"unknown environment {name!r}{nearest(name, known)}")
@@ -81,7 +92,8 @@ def make(
 
     Args:
         name: one of ``list_environments()``, such as ``mpe2/simple_spread_v3``,
-            ``pettingzoo/sisl/pursuit_v5`` or ``matrix/climbing``.
+            ``pettingzoo/sisl/pursuit_v5``, ``lbforaging/Foraging-8x8-2p-2f-coop-v3`` or
+            ``matrix/climbing``.
         groups: for PettingZoo's, as the next four; see ``mava.environments.adapt``.
         global_state: whether timesteps have the environment's state.
         reset_kwargs: passed to each reset.
@@ -103,12 +115,22 @@ def make(
         constructor = getattr(importlib.import_module(module_name), attribute)
         made: AnyEnvironment = _call(name, constructor, constructor, kwargs)
         return made
-    module = _import(name)
-    constructor = getattr(module, "parallel_env", None) or module.env
-    env = _call(name, constructor, getattr(module, "raw_env", constructor), kwargs)
+    env = _foraging(name, kwargs) if name.startswith(f"{_FORAGING}/") else _make(name, kwargs)
     from mava.environments.pettingzoo import adapt
 
     return adapt(env, name, groups, global_state, reset_kwargs, parallel, waiting)
+
+
+def _make(name: str, kwargs: dict[str, Any]) -> Any:
+    module = _import(name)
+    constructor = getattr(module, "parallel_env", None) or module.env
+    return _call(name, constructor, getattr(module, "raw_env", constructor), kwargs)
+
+
+def _foraging(name: str, kwargs: dict[str, Any]) -> Any:
+    signed = importlib.import_module("lbforaging.foraging.environment").ForagingEnv
+    task = name.partition("/")[2]
+    return _call(name, functools.partial(foraging.Foraging, task), signed, kwargs)
 
 
 def _import(name: str) -> ModuleType:

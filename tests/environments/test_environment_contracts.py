@@ -27,6 +27,7 @@ RANDOM = {
     "spread_state": functools.partial(make, "mpe2/simple_spread_v3", global_state=True),
     "speaker_listener": functools.partial(make, "mpe2/simple_speaker_listener_v4"),
     "tag_continuous": functools.partial(make, "mpe2/simple_tag_v3", continuous_actions=True),
+    "foraging": functools.partial(make, "lbforaging/Foraging-2s-8x8-2p-2f-coop-v3"),
     "spaces": lambda: adapt(Spaces(_RICH, _ACTS)),
 }
 FIXED = {

@@ -47,7 +47,9 @@ def test_requirements_satisfy_pyproject(python: str) -> None:
         requirement = Requirement(text)
         name = canonicalize_name(requirement.name)
         marker = requirement.marker
-        if marker and not any(marker.evaluate({"extra": extra}) for extra in ("sisl", "dev")):
+        if marker and not any(
+            marker.evaluate({"extra": extra}) for extra in ("sisl", "lbf", "dev")
+        ):
             continue
         assert name in versions, f"{text} is not pinned; run `make requirements`"
         assert requirement.specifier.contains(versions[name], prereleases=True), text

@@ -8,6 +8,7 @@ from typing import Any
 from mava.environments.pettingzoo.adapter import PettingZooAdapter
 from mava.environments.pettingzoo.aec import AECEnvironment
 from mava.environments.pettingzoo.parallel import PettingZooEnvironment
+from mava.environments.tuples import TupleAgents, has_tuples
 from mava.errors import ConfigurationError
 from mava.types import AgentID
 
@@ -21,10 +22,11 @@ def adapt(
     parallel: bool = False,
     waiting: str = "pass",
 ) -> PettingZooAdapter:
-    """Adapts a ``ParallelEnv`` or an ``AECEnv``.
+    """Adapts a ``ParallelEnv``, an ``AECEnv``, or a ``gymnasium.Env`` whose spaces are tuples with
+    one place for each agent.
 
     Args:
-        env: either interface.
+        env: any of these interfaces.
         name: see ``PettingZooEnvironment``, as for the next three.
         groups: the agents of each group.
         global_state: whether timesteps have ``env.state()``.
@@ -34,14 +36,17 @@ def adapt(
         waiting: what the others do in a turn, see ``AECEnvironment``.
 
     Raises:
-        mava.errors.ConfigurationError: neither interface, or ``parallel`` where turns matter.
+        mava.errors.ConfigurationError: no such interface, or ``parallel`` where turns matter.
     """
     common = (name, groups, global_state, reset_kwargs)
     if not callable(getattr(env, "step", None)) or not callable(getattr(env, "reset", None)):
         raise ConfigurationError(
             f"{type(env).__name__} is no environment: it needs the methods of a PettingZoo "
-            "ParallelEnv or AECEnv, of mava.environments.Environment, or of JaxEnvironment"
+            "ParallelEnv or AECEnv, of a gymnasium.Env, of mava.environments.Environment, or of "
+            "JaxEnvironment"
         )
+    if not hasattr(env, "possible_agents") and has_tuples(env):
+        env = TupleAgents(env)
     if not callable(getattr(env, "agent_iter", None)):
         return PettingZooEnvironment(env, *common)
     if not parallel:
