@@ -98,14 +98,23 @@ class Torso(nn.Module):
 
 
 class Head(nn.Module):
-    """A torso and a linear output: ``[..., *O]`` -> ``[..., outputs]``."""
+    """A torso and a linear output: ``[..., *O]`` -> ``[..., outputs]``.
+
+    Attributes:
+        output_scale: the output's weights begin orthogonal and this large; ``None`` for the usual
+            normal ones.
+    """
 
     torso: Torso
     outputs: int
+    output_scale: float | None = None
 
     @nn.compact
     def __call__(self, observation: Array) -> Array:
-        return nn.Dense(self.outputs)(self.torso(observation))
+        init = nn.initializers.lecun_normal()
+        if self.output_scale is not None:
+            init = nn.initializers.orthogonal(self.output_scale)
+        return nn.Dense(self.outputs, kernel_init=init)(self.torso(observation))
 
 
 def torso_for(
