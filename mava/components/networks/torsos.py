@@ -20,6 +20,9 @@ ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
     "silu": nn.silu,
 }
 
+HIDDEN_GAIN = 2.0**0.5
+"""Of the orthogonal initialisation of hidden layers (Saxe et al., 2014), as suits rectifiers."""
+
 
 def check_activation(owner: str, name: str) -> None:
     """Raises:
@@ -74,6 +77,7 @@ class Torso(nn.Module):
         convolutions: channels, kernel size and stride of each convolution.
         activation: a name in ``ACTIVATIONS``.
         layer_norm: normalises before each activation (Ba et al., 2016).
+        gain: of the orthogonal initialisation of the dense layers.
     """
 
     rank: int
@@ -81,6 +85,7 @@ class Torso(nn.Module):
     convolutions: tuple[tuple[int, int, int], ...] = ()
     activation: str = "relu"
     layer_norm: bool = False
+    gain: float = HIDDEN_GAIN
 
     @nn.compact
     def __call__(self, observation: Array) -> Array:
@@ -92,7 +97,7 @@ class Torso(nn.Module):
             x = activate(nn.Conv(channels, (size, size), (stride, stride))(x))
         x = x.reshape(x.shape[0], -1)
         for width in self.hidden_sizes:
-            x = nn.Dense(width, kernel_init=nn.initializers.orthogonal(2.0**0.5))(x)
+            x = nn.Dense(width, kernel_init=nn.initializers.orthogonal(self.gain))(x)
             x = activate(nn.LayerNorm()(x) if self.layer_norm else x)
         return x.reshape(*leading, x.shape[-1])
 
@@ -123,13 +128,15 @@ def torso_for(
     convolutions: tuple[tuple[int, int, int], ...] | None,
     activation: str,
     layer_norm: bool,
+    gain: float = HIDDEN_GAIN,
 ) -> Torso:
     """A torso for observations of one shape; ``convolutions`` of ``None`` chooses two small ones
     for images of 5 x 5 pixels and more."""
     if convolutions is None:
         large = observation.is_image and min(observation.shape[:2]) >= 5
         convolutions = ((16, 3, 1), (32, 3, 2)) if large else ()
-    return Torso(len(observation.shape), hidden_sizes, convolutions, activation, layer_norm)
+    rank = len(observation.shape)
+    return Torso(rank, hidden_sizes, convolutions, activation, layer_norm, gain)
 
 
 def init_module(module: nn.Module, key: jax.Array, observation: ArraySpec) -> dict[str, Array]:
