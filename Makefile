@@ -14,10 +14,10 @@ TEST_ENV = JAX_PLATFORMS="$${JAX_PLATFORMS:-cpu}" OMP_NUM_THREADS=1 OPENBLAS_NUM
 PYTEST = $(TEST_ENV) $(VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart test test-fast lint format benchmark requirements clean
+.PHONY: help setup quickstart test test-fast lint format benchmark benchmark-systems results requirements clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo "  VENV=$(VENV) and PYTHON=... (3.10 to 3.13) choose where and with what"
 
 setup: ## fill .venv; the other targets do it first (a minute or more, then nothing)
@@ -44,6 +44,12 @@ format: setup ## put imports and layout in order
 benchmark: setup ## environment steps per second, over the bare environment's
 	@$(VENV)/bin/python benchmarks/environment_steps.py
 	@$(VENV)/bin/python benchmarks/start_up.py
+
+benchmark-systems: setup ## training speed of every system, over the bare environment's
+	@$(VENV)/bin/python benchmarks/system_steps.py
+
+results: setup ## the learning tables of docs/results.md (hours)
+	@$(VENV)/bin/python benchmarks/learning.py
 
 requirements: setup ## compile requirements/ from pyproject.toml (UV_ARGS=--upgrade for newer versions)
 	@requirements/compile.sh $(abspath $(VENV))/bin/uv $(UV_ARGS)

@@ -1,8 +1,8 @@
 """Environment steps per second of training, each system, as ratios to the bare environment.
 
 Networks are 64 x 64. Off-policy systems make 100 updates on 128 items in 1,000 steps, on-policy
-ones 10 epochs of 5 minibatches in 2,000. As in ``environment_steps.py`` the bare environment and the
-systems take turns, and ratios are medians over rounds.
+ones 10 epochs of 5 minibatches in 2,000. As in ``environment_steps.py`` the bare environment and
+the systems take turns, and ratios are medians over rounds.
 
     python benchmarks/system_steps.py [--rounds=5] [--environments=8] [--systems=madqn,qmix]
 """
