@@ -180,6 +180,9 @@ class Learning:
                     f"Mix.mix(); add a mixer"
                 )
             inner = self._context(self.mixer, learner, key, all_mean)
+            if "observation" in batch:
+                shown = self.acting.transform(learner.components, batch["observation"])
+                batch = {**batch, "observation": shown}
             return call(self.mixer, "mix", params, values, batch, inner)  # type: ignore[no-any-return]
 
         return LearnContext(

@@ -229,8 +229,8 @@ class Mix(Hook, arity=Arity.OPTIONAL, stage="learn"):
     def mix(
         self, params: Params, values: dict[str, Array], batch: Batch, context: LearnContext
     ) -> Array:
-        """Values ``[B, T, N]`` per group, and the batch they belong to, with its global state where
-        there is one -> ``[B, T]``."""
+        """Values ``[B, T, N]`` per group, and the batch they belong to, its ``observation`` as the
+        networks see it, with its global state where there is one -> ``[B, T]``."""
 
 
 class Loss(Hook, arity=Arity.KEYED, stage="learn"):
@@ -326,3 +326,14 @@ class Stop(Hook, arity=Arity.OBSERVE, stage="observe"):
     @abc.abstractmethod
     def stop_reason(self, progress: Progress) -> str | None:
         """Why to stop now, as a sentence for people, or ``None`` to go on."""
+
+
+class Refuse(Hook, arity=Arity.OBSERVE, stage="observe"):
+    """Stops a run with an error where what training has seen shows that it makes no sense, which
+    nothing could tell when the system was built."""
+
+    @abc.abstractmethod
+    def refusal(self, state: PyTree, spec: EnvironmentSpec) -> str | None:
+        """What is wrong and what to do, as a sentence, or ``None`` to go on. Asked on the host
+        whenever the driver looks at a run, several times a second. ``state`` is the component's
+        statistics from ``prepare_batch``; ``()`` where it keeps none."""

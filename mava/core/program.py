@@ -70,7 +70,7 @@ class Program:
         plan: the buffer.
         rounds: when trainer steps run.
         num_environments: environments stepped together.
-        evaluator, observers, stops: host-side components.
+        evaluator, observers, stops, refusers: host-side components.
     """
 
     system: str
@@ -89,6 +89,7 @@ class Program:
     evaluator: lc.Evaluate | None
     observers: tuple[lc.Observe, ...]
     stops: tuple[lc.Stop, ...]
+    refusers: tuple[lc.Refuse, ...]
 
 
 def build_program(name: str, components: Sequence[Component], spec: EnvironmentSpec) -> Program:
@@ -134,6 +135,7 @@ def build_program(name: str, components: Sequence[Component], spec: EnvironmentS
         evaluator=wiring.optional(components, lc.Evaluate),
         observers=tuple(wiring.find(components, lc.Observe)),
         stops=tuple(wiring.find(components, lc.Stop)),
+        refusers=tuple(wiring.find(components, lc.Refuse)),
     )
     dry_run(program)
     return program

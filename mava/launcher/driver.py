@@ -12,6 +12,7 @@ import numpy as np
 from mava.core.evaluation import Evaluation
 from mava.core.learner import Variables
 from mava.core.observing import Progress
+from mava.errors import ConfigurationError
 from mava.launcher.checkpoints import Checkpoints
 from mava.launcher.evaluating import Best, Evaluator
 from mava.launcher.schedule import Schedule, Stride
@@ -179,6 +180,7 @@ class Driver:
         seconds = self._clock() - began
         steps = self.runner.environment_steps - steps
         self._stride.took(steps, seconds)
+        self._ask_refusers()
         self._training_seconds += seconds
         self._memo.training_seconds += seconds
         self._memo.tally.add(report)
@@ -187,6 +189,17 @@ class Driver:
         self._memo.position = max(self._memo.position, reached)
         self._unheard.extend(report.returns)
         self._tell_progress()
+
+    def _ask_refusers(self) -> None:
+        """Raises:
+        ConfigurationError: a component's statistics show that the run makes no sense.
+        """
+        program = self.runner.program
+        for component in program.refusers:
+            statistics = self.runner.variables().components.get(component.name, ())
+            reason = component.refusal(statistics, program.spec)
+            if reason is not None:
+                raise ConfigurationError(f"{component.name}: {reason}")
 
     def _tell_progress(self) -> None:
         if self._clock() - self._told < _PROGRESS_SECONDS:

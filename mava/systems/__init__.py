@@ -6,8 +6,15 @@ from collections.abc import Callable
 
 from mava.core.system import System
 from mava.systems.madqn import madqn
+from mava.systems.qmix import qmix
 from mava.systems.rec_iql import rec_iql
+from mava.systems.vdn import vdn
 
-SYSTEMS: dict[str, Callable[..., System]] = {"madqn": madqn, "rec_iql": rec_iql}
+SYSTEMS: dict[str, Callable[..., System]] = {
+    "madqn": madqn,
+    "qmix": qmix,
+    "rec_iql": rec_iql,
+    "vdn": vdn,
+}
 
-__all__ = ["SYSTEMS", "madqn", "rec_iql"]
+__all__ = ["SYSTEMS", "madqn", "qmix", "rec_iql", "vdn"]

@@ -134,7 +134,8 @@ def transition(spec: EnvironmentSpec, seed: int = 0, memory: PyTree = ()) -> Tra
 
 def batch(spec: EnvironmentSpec, size: int = 4, length: int = 2, seed: int = 0) -> Batch:
     """Fields ``[B, T, ...]`` as ``RecordTransition`` stores them, and what other components add to
-    them: ``state``, ``next_state``, ``discount``, ``probability`` and ``importance_weight``.
+    them: ``state``, ``next_state``, ``discount``, ``individual_reward``, ``next_alive``,
+    ``probability`` and ``importance_weight``.
 
     One agent in four is dead, one transition in four terminates, and episodes end now and then.
     """
@@ -168,6 +169,8 @@ def batch(spec: EnvironmentSpec, size: int = 4, length: int = 2, seed: int = 0) 
         "start": rng.random(lead) < 0.2,
         "end": rng.random(lead) < 0.2,
         "discount": {n: np.where(x, 0.0, 0.9).astype(np.float32) for n, x in terminated.items()},
+        "individual_reward": numbers(),
+        "next_alive": {n: ~x for n, x in terminated.items()},
         "probability": rng.uniform(0.1, 1.0, size).astype(np.float32),
         "importance_weight": rng.uniform(0.1, 1.0, size).astype(np.float32),
     }

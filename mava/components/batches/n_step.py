@@ -8,6 +8,9 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 
+from mava.components.batches.rewards import ChangeReward
+from mava.components.batches.team_reward import TeamEpisode, TeamReward
+from mava.core.component import Component
 from mava.core.contexts import Batch, LearnContext, Params
 from mava.core.lifecycle import PrepareBatch
 from mava.core.plans import check_count
@@ -42,6 +45,7 @@ class NStepReturn(PrepareBatch):
         {"reward", "termination", "truncation", "start", "end", "next_observation"}
     )
     provides: ClassVar[frozenset[str]] = frozenset({"discount"})
+    after: ClassVar[tuple[type[Component], ...]] = (ChangeReward, TeamReward, TeamEpisode)
 
     steps: int = 1
     discount: float = 0.99

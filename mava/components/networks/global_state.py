@@ -57,10 +57,17 @@ def global_state(
 
     Returns:
         ``[..., state_size]``.
+
+    Raises:
+        WiringError: the environment's state is asked for and was not recorded.
     """
     if _is_environments(source, spec):
         assert spec.state is not None  # state_size refused it at build
-        assert state is not None
+        if state is None:
+            raise WiringError(
+                "the environment's global state is needed, but no component records it; add "
+                "RecordState()"
+            )
         return _flat(state, spec.state, agents=0)
     parts = [_flat(observation[g.name], g.observation, agents=1) for g in spec.groups]
     return jnp.concatenate(parts, axis=-1)
