@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import math
 from typing import NamedTuple
 
 from mava.errors import ConfigurationError
@@ -114,6 +115,16 @@ def check_count(what: str, value: int, least: int = 1) -> None:
     """
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ConfigurationError(f"{what} is {value!r}; it must be at least {least}, and whole")
+
+
+def check_positive(what: str, value: float) -> None:
+    """Refuses what is not a finite number above 0.
+
+    Raises:
+        ConfigurationError: naming ``what``.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        raise ConfigurationError(f"{what} is {value!r}; it must be a finite number above 0")
 
 
 class Rounds(NamedTuple):

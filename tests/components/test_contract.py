@@ -14,6 +14,8 @@ import pytest
 import mava.components
 from mava.components import observers
 from mava.components.batches.n_step import NStepReturn
+from mava.components.batches.rewards import RewardClipping, RewardNormaliser, RewardScaling
+from mava.components.batches.team_reward import TeamEpisode, TeamReward
 from mava.components.buffers.replay import PrioritisedReplay, UniformReplay
 from mava.components.evaluators.evaluator import Evaluator
 from mava.components.executors.executor import (
@@ -24,7 +26,10 @@ from mava.components.executors.executor import (
 )
 from mava.components.exploration.epsilon_greedy import EpsilonGreedy
 from mava.components.losses.madqn import MADQNLoss
+from mava.components.losses.value_decomposition import ValueDecompositionLoss
 from mava.components.networks.agent_ids import AgentIds
+from mava.components.networks.mixers import MonotonicMixer, SumMixer
+from mava.components.networks.observation_normaliser import ObservationNormaliser
 from mava.components.networks.q_network import QNetwork
 from mava.components.networks.recurrent_q_network import RecurrentQNetwork
 from mava.components.stopping import StopAfter, StopOnReturn
@@ -48,15 +53,24 @@ COMPONENTS: list[Component] = [
     GradientNorm(),
     HardTargetUpdate(period=2),
     MADQNLoss(huber=1.0, trains=("network",)),
+    MonotonicMixer(width=4, hypernetwork_sizes=(4,)),
     NStepReturn(discount=0.9),
+    ObservationNormaliser(),
     PrioritisedReplay(capacity=100, min_size=10, batch_size=4),
     QNetwork(hidden_sizes=(4,), sharing="none"),
     RecordMemory(),
     RecordState(),
     RecordTransition(),
     RecurrentQNetwork(torso_sizes=(4,), memory_size=3, head_sizes=(4,), sharing="none"),
+    RewardClipping(),
+    RewardNormaliser(),
+    RewardScaling(scale=0.5),
     SoftTargetUpdate(),
     StopAfter(seconds=5.0),
+    SumMixer(),
+    TeamEpisode(),
+    TeamReward(),
+    ValueDecompositionLoss(overestimate_weight=0.5, trains=("network",)),
     StopOnReturn(mean_return=1.0),
     Trainer(),
     UniformReplay(capacity=100, min_size=10, batch_size=4),
