@@ -1,4 +1,4 @@
-"""Small components of kinds that the shipped systems do not have yet: memory, a mixer, statistics.
+"""Small components that need few lines: memory, a critic with memory, a mixer.
 
 They are written to be read: a plain array for each layer, and nothing that is not needed to show
 what a component of its kind looks like.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -25,9 +25,7 @@ from mava.core.lifecycle import (
     InitParams,
     Loss,
     Mix,
-    PrepareBatch,
     Score,
-    TransformObservation,
     Value,
 )
 from mava.errors import WiringError
@@ -167,51 +165,6 @@ class TeamQLoss(Loss):
         target = td_target(reward, discount, context.mix(context.target_params, v_t, after))
         delta = target - context.mix(params, q_tm1, batch)
         return LossOutput(0.5 * jnp.mean(delta**2), {"mean_abs_td_error": jnp.abs(delta).mean()})
-
-
-@dataclasses.dataclass(frozen=True)
-class ObservationNormaliser(TransformObservation, PrepareBatch):
-    """Takes the mean away from observations and divides by their standard deviation.
-
-    The statistics are of all observations that living agents were trained on, counted once for each
-    batch, and are published with the parameters. Acting uses those of the last trainer step.
-    """
-
-    requires: ClassVar[frozenset[str]] = frozenset({"observation", "alive"})
-
-    epsilon: float = 1e-2
-
-    def init_state(self, spec: EnvironmentSpec) -> PyTree:
-        def moments(group: GroupSpec) -> dict[str, jax.Array]:
-            zeros = jnp.zeros(group.observation.shape)
-            return {"count": jnp.zeros(()), "sum": zeros, "sum_of_squares": zeros}
-
-        return {group.name: moments(group) for group in spec.groups}
-
-    def prepare_batch(
-        self, batch: Batch, state: PyTree, params: Params, context: LearnContext
-    ) -> tuple[Batch, PyTree]:
-        found: dict[str, Any] = {}
-        for name, observation in batch["observation"].items():
-            alive = batch["alive"][name]
-            keep = alive.reshape(*alive.shape, *[1] * (observation.ndim - alive.ndim))
-            x, axes = jnp.where(keep, observation, 0.0), tuple(range(alive.ndim))
-            found[name] = {
-                "count": jnp.sum(alive.astype(jnp.float32)),
-                "sum": x.sum(axes),
-                "sum_of_squares": (x**2).sum(axes),
-            }
-        return batch, jax.tree.map(jnp.add, state, context.all_mean(found))
-
-    def transform_observation(self, observation: Array, context: GroupContext) -> Array:
-        moments = context.state[context.group.name]
-        count = jnp.maximum(moments["count"], 1.0)
-        mean = moments["sum"] / count
-        variance = jnp.maximum(moments["sum_of_squares"] / count - mean**2, 0.0)
-        scale = jnp.where(moments["count"] > 0, jnp.sqrt(variance + self.epsilon), 1.0)
-        lead = (1,) * (observation.ndim - mean.ndim)
-        mean, scale = mean.reshape(*lead, *mean.shape), scale.reshape(*lead, *mean.shape)
-        return jnp.asarray((observation - mean) / scale)
 
 
 def alive_mean(x: Mapping[str, Array], batch: Batch) -> jax.Array:

@@ -16,6 +16,7 @@ from mava.components.executors.executor import (
 from mava.components.exploration.epsilon_greedy import EpsilonGreedy
 from mava.components.losses.madqn import MADQNLoss
 from mava.components.networks.agent_ids import AgentIds
+from mava.components.networks.observation_normaliser import ObservationNormaliser
 from mava.components.networks.q_network import QNetwork
 from mava.components.trainers.trainer import Adam, HardTargetUpdate, SoftTargetUpdate, Trainer
 from mava.core.component import Component
@@ -24,7 +25,6 @@ from mava.environments import as_factory
 from mava.functional.schedules import Linear
 from mava.testing import probes
 from mava.testing.components import (
-    ObservationNormaliser,
     StateMixer,
     TanhCritic,
     TanhNetwork,

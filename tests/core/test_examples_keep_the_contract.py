@@ -41,7 +41,6 @@ EXAMPLES = [
     components.TanhCritic(width=3),
     components.StateMixer(),
     components.TeamQLoss(trains=("network",)),
-    components.ObservationNormaliser(),
     policy_gradient.Categorical(),
     policy_gradient.RecordPolicy(),
     policy_gradient.Rollout(),
@@ -116,28 +115,3 @@ def test_the_mixer_is_monotonic() -> None:
     slopes = jax.grad(total)(batch["reward"])
     assert all(np.all(x >= 0) for x in slopes.values())
     assert any(np.any(x > 0) for x in slopes.values())
-
-
-def test_the_normaliser_standardises_what_the_living_saw() -> None:
-    spec = SPECS["two_groups"]
-    batch = builders.batch(spec, size=64, length=2)
-    batch["observation"] = {n: 5.0 + 3.0 * x for n, x in batch["observation"].items()}
-    alive = batch["alive"]
-    batch["observation"] = {
-        n: jnp.where(alive[n][..., None], x, jnp.nan) for n, x in batch["observation"].items()
-    }
-    component = components.ObservationNormaliser(epsilon=0.0)
-    state = component.init_state(spec)
-    for group in spec.groups:
-        untouched = component.transform_observation(
-            jnp.ones((group.num_agents, *group.observation.shape)),
-            builders.group_context(group, state),
-        )
-        assert np.all(untouched == 1.0)
-    _, state = component.prepare_batch(batch, state, {}, builders.learn_context(spec))
-    for group in spec.groups:
-        shown = batch["observation"][group.name][np.asarray(alive[group.name])]
-        context = builders.group_context(group, state)
-        result = component.transform_observation(shown, context)
-        np.testing.assert_allclose(result.mean(0), 0.0, atol=1e-3)
-        np.testing.assert_allclose(result.std(0), 1.0, rtol=1e-3)

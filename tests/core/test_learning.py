@@ -114,8 +114,8 @@ def test_statistics_reach_the_act_function() -> None:
     statistics = program.publish(after).components["observation_normaliser"]
     for name, alive in batch["alive"].items():
         shown = np.asarray(batch["observation"][name])[np.asarray(alive)]
-        np.testing.assert_allclose(statistics[name]["sum"], shown.sum(0), rtol=1e-5)
-        assert statistics[name]["count"] == len(shown)
+        np.testing.assert_allclose(statistics[name].mean, shown.mean(0), rtol=1e-5)
+        assert statistics[name].seen == len(shown)
 
 
 @dataclasses.dataclass(frozen=True)
