@@ -121,7 +121,9 @@ class Unrolled(NamedTuple):
     """The acting network over a batch ``[B, T]``.
 
     Memory starts from the batch's ``memory`` field where there is one, else from its initial value,
-    and is reset wherever the batch's ``start`` is true.
+    and is reset wherever the batch's ``start`` is true. Where the batch has a ``burn_in``, the
+    steps before its first, memory starts there, and comes from these very parameters without a
+    gradient.
 
     Attributes:
         scores: per group ``[B, T, N, ...]``.
@@ -200,12 +202,15 @@ class LearnHooks(NamedTuple):
         gradients: learner, prepared batch -> gradients by set, metrics, priorities or ``None``.
         apply: learner, gradients -> learner one gradient step on, its targets moved.
         key: for the trainer's own randomness (shuffling minibatches).
+        recurrent: whether the acting network or the critic has memory, so that steps of a sequence
+            belong together.
     """
 
     prepare: Callable[[LearnerState, Batch], tuple[LearnerState, Batch]]
     gradients: Callable[[LearnerState, Batch], tuple[Params, dict[str, Array], Array | None]]
     apply: Callable[[LearnerState, Params], LearnerState]
     key: jax.Array
+    recurrent: bool = False
 
 
 __all__ = [

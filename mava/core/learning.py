@@ -84,6 +84,7 @@ class Learning:
             gradients=lambda state, batch: self._gradients(state, batch, key, all_mean),
             apply=self._apply,
             key=address(key, learner.updates, self.trainer.name),
+            recurrent=self.acting.is_recurrent or self.acting.critic_acts,
         )
         return call(self.trainer, "update", learner, batch, hooks)  # type: ignore[no-any-return]
 

@@ -155,6 +155,19 @@ def scan(
     return carry, stack_trees(outputs)
 
 
+def cond(
+    condition: Array,
+    on_true: Callable[..., Output],
+    on_false: Callable[..., Output],
+    *args: PyTree,
+) -> Output:
+    """``jax.lax.cond``: runs only the function that a scalar condition chooses; an ``if`` in plain
+    Python."""
+    if not is_plain():
+        return jax.lax.cond(condition, on_true, on_false, *args)  # type: ignore[no-any-return]
+    return on_true(*args) if condition else on_false(*args)
+
+
 def scan_with_reset(
     step: Callable[[PyTree, Array], tuple[PyTree, PyTree]],
     memory: PyTree,

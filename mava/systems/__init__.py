@@ -5,16 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mava.core.system import System
+from mava.systems.ippo import ippo
 from mava.systems.madqn import madqn
+from mava.systems.mappo import mappo
 from mava.systems.qmix import qmix
 from mava.systems.rec_iql import rec_iql
 from mava.systems.vdn import vdn
 
 SYSTEMS: dict[str, Callable[..., System]] = {
+    "ippo": ippo,
     "madqn": madqn,
+    "mappo": mappo,
     "qmix": qmix,
     "rec_iql": rec_iql,
     "vdn": vdn,
 }
 
-__all__ = ["SYSTEMS", "madqn", "qmix", "rec_iql", "vdn"]
+__all__ = [
+    "SYSTEMS",
+    "ippo",
+    "madqn",
+    "mappo",
+    "qmix",
+    "rec_iql",
+    "vdn",
+]

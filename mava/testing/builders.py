@@ -177,6 +177,8 @@ def batch(spec: EnvironmentSpec, size: int = 4, length: int = 2, seed: int = 0) 
     if spec.state is not None:
         fields["state"] = random_array(spec.state, rng, *lead)
         fields["next_state"] = random_array(spec.state, rng, *lead)
+    fields["extras"] = {n: {"log_prob": -np.abs(x)} for n, x in numbers().items()}
+    fields |= {name: numbers() for name in ("advantage", "value", "value_target")}
     return jax.tree.map(jnp.asarray, fields)  # type: ignore[no-any-return]
 
 

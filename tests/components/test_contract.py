@@ -13,26 +13,40 @@ import pytest
 
 import mava.components
 from mava.components import observers
+from mava.components.batches.generalised_advantage import GeneralisedAdvantage
 from mava.components.batches.n_step import NStepReturn
 from mava.components.batches.rewards import RewardClipping, RewardNormaliser, RewardScaling
 from mava.components.batches.team_reward import TeamEpisode, TeamReward
 from mava.components.buffers.replay import PrioritisedReplay, UniformReplay
+from mava.components.buffers.rollout import Rollout
 from mava.components.evaluators.evaluator import Evaluator
 from mava.components.executors.executor import (
     Executor,
+    RecordLegalActions,
     RecordMemory,
+    RecordPolicy,
     RecordState,
     RecordTransition,
 )
 from mava.components.exploration.epsilon_greedy import EpsilonGreedy
+from mava.components.exploration.sample_action import SampleAction
 from mava.components.losses.madqn import MADQNLoss
+from mava.components.losses.ppo import PPOLoss, PPOValueLoss
 from mava.components.losses.value_decomposition import ValueDecompositionLoss
 from mava.components.networks.agent_ids import AgentIds
 from mava.components.networks.mixers import MonotonicMixer, SumMixer
 from mava.components.networks.observation_normaliser import ObservationNormaliser
+from mava.components.networks.policy_network import PolicyNetwork, RecurrentPolicyNetwork
 from mava.components.networks.q_network import QNetwork
 from mava.components.networks.recurrent_q_network import RecurrentQNetwork
+from mava.components.networks.value_network import (
+    CentralValueNetwork,
+    RecurrentCentralValueNetwork,
+    RecurrentValueNetwork,
+    ValueNetwork,
+)
 from mava.components.stopping import StopAfter, StopOnReturn
+from mava.components.trainers.epoch_trainer import EpochTrainer
 from mava.components.trainers.trainer import (
     Adam,
     GradientNorm,
@@ -48,23 +62,36 @@ COMPONENTS: list[Component] = [
     Adam(learning_rate=Linear(1e-3, 0.0, 10)),
     AgentIds(),
     EpsilonGreedy(epsilon=Linear(1.0, 0.1, 3)),
+    CentralValueNetwork(hidden_sizes=(4,), sharing="none", own_observation=True),
+    EpochTrainer(epochs=2, minibatches=2),
     Evaluator(episodes=2),
     Executor(num_environments=3),
+    GeneralisedAdvantage(),
     GradientNorm(),
     HardTargetUpdate(period=2),
     MADQNLoss(huber=1.0, trains=("network",)),
     MonotonicMixer(width=4, hypernetwork_sizes=(4,)),
     NStepReturn(discount=0.9),
     ObservationNormaliser(),
+    PPOLoss(entropy_coefficient=Linear(0.1, 0.0, 10)),
+    PPOValueLoss(huber=1.0),
+    PolicyNetwork(hidden_sizes=(4,), sharing="none"),
     PrioritisedReplay(capacity=100, min_size=10, batch_size=4),
     QNetwork(hidden_sizes=(4,), sharing="none"),
+    RecordLegalActions(),
     RecordMemory(),
+    RecordPolicy(),
     RecordState(),
     RecordTransition(),
+    RecurrentCentralValueNetwork(torso_sizes=(4,), memory_size=3, head_sizes=(4,)),
+    RecurrentPolicyNetwork(torso_sizes=(4,), memory_size=3, head_sizes=(4,), sharing="none"),
     RecurrentQNetwork(torso_sizes=(4,), memory_size=3, head_sizes=(4,), sharing="none"),
     RewardClipping(),
     RewardNormaliser(),
     RewardScaling(scale=0.5),
+    RecurrentValueNetwork(torso_sizes=(4,), memory_size=3, head_sizes=(), sharing="none"),
+    Rollout(length=4),
+    SampleAction(),
     SoftTargetUpdate(),
     StopAfter(seconds=5.0),
     SumMixer(),
@@ -73,6 +100,7 @@ COMPONENTS: list[Component] = [
     ValueDecompositionLoss(overestimate_weight=0.5, trains=("network",)),
     StopOnReturn(mean_return=1.0),
     Trainer(),
+    ValueNetwork(hidden_sizes=(4,)),
     UniformReplay(capacity=100, min_size=10, batch_size=4),
     *(getattr(observers, name)() for name in observers.__all__),
 ]

@@ -78,3 +78,25 @@ class RecordState(Record):
     def record(self, transition: Transition) -> dict[str, PyTree]:
         state, following = transition.timestep.state, transition.next_timestep.state
         return {} if state is None else {"state": state, "next_state": following}
+
+
+@dataclasses.dataclass(frozen=True)
+class RecordLegalActions(Record):
+    """Stores what was legal when an agent acted, for losses of policies.
+
+    Field: ``legal_actions``, bool ``[N, A]`` per group.
+    """
+
+    def record(self, transition: Transition) -> dict[str, PyTree]:
+        return {"legal_actions": transition.timestep.legal_actions}
+
+
+@dataclasses.dataclass(frozen=True)
+class RecordPolicy(Record):
+    """Stores what ``select_action`` gave beside the action: what the policy was when it acted.
+
+    Field: ``extras``, per group, by name; ``log_prob`` ``[N]`` of an action that was sampled.
+    """
+
+    def record(self, transition: Transition) -> dict[str, PyTree]:
+        return {"extras": transition.extras}

@@ -56,10 +56,6 @@ class RecurrentNetwork:
 
         return sharing_.init_sets(one, key, self.sets)
 
-    def init_memory(self) -> Array:
-        """Zeros ``[N, memory_size]``."""
-        return jnp.zeros((len(self.sets), self.memory_size))
-
     def step(self, params: PyTree, observation: Array, memory: Array) -> tuple[Array, Array]:
         """``[N, *O]``, ``[N, memory_size]`` -> ``[N, outputs]`` and the memory after."""
 
@@ -151,6 +147,10 @@ class RecurrentFields:
             object.__setattr__(self, field, widths)
         if not self.torso_sizes:
             raise ConfigurationError(f"{owner}.torso_sizes is empty; give at least one width")
+
+    def _initial_memory(self, group: GroupSpec) -> Array:
+        """Zeros ``[N, memory_size]``."""
+        return jnp.zeros((group.num_agents, self.memory_size))
 
     def _network(
         self, group: GroupSpec, observation: ArraySpec, head: Callable[[Torso], nn.Module]

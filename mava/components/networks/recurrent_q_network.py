@@ -40,7 +40,7 @@ class RecurrentQNetwork(RecurrentFields, InitParams, Score):
         }
 
     def init_memory(self, group: GroupSpec) -> PyTree:
-        return self._of(group).init_memory()
+        return self._initial_memory(group)
 
     def score(
         self, params: Params, observation: Array, memory: PyTree, context: GroupContext
