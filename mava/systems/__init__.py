@@ -10,6 +10,7 @@ from mava.systems.madqn import madqn
 from mava.systems.mappo import mappo
 from mava.systems.qmix import qmix
 from mava.systems.rec_iql import rec_iql
+from mava.systems.rec_madqn import rec_madqn
 from mava.systems.vdn import vdn
 
 SYSTEMS: dict[str, Callable[..., System]] = {
@@ -18,6 +19,7 @@ SYSTEMS: dict[str, Callable[..., System]] = {
     "mappo": mappo,
     "qmix": qmix,
     "rec_iql": rec_iql,
+    "rec_madqn": rec_madqn,
     "vdn": vdn,
 }
 
@@ -28,5 +30,6 @@ __all__ = [
     "mappo",
     "qmix",
     "rec_iql",
+    "rec_madqn",
     "vdn",
 ]

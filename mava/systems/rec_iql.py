@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mava.components.buffers.replay import UniformReplay
+from mava.components.batches.burn_in import BurnIn
+from mava.components.buffers.replay import PrioritisedReplay, UniformReplay
 from mava.components.executors.executor import RecordMemory
 from mava.components.networks.recurrent_q_network import RecurrentQNetwork
 from mava.components.trainers.trainer import SoftTargetUpdate
@@ -32,6 +33,9 @@ def rec_iql(
     batch_size: int = 32,
     sequence_length: int = 20,
     period: int = 10,
+    burn_in: int = 0,
+    stored_memory: bool = True,
+    prioritised: bool = False,
     update_every: int = 16,
     updates: int = 1,
     learning_rate: float | Schedule = 5e-4,
@@ -58,6 +62,11 @@ def rec_iql(
         capacity, min_size: of the buffer, in transitions of all environments.
         batch_size: sequences in a batch.
         sequence_length, period: transitions in a sequence, and between the starts of two.
+        burn_in: transitions before each sequence that bring memory up to date and are not trained
+            on; 0 for none.
+        stored_memory: sequences begin with the memory they were acted with; else with that of an
+            episode's start, and nothing is stored.
+        prioritised: samples sequences by priority (Schaul et al., 2016).
         update_every, updates: trainer steps per environment steps.
         learning_rate: of Adam, over gradient steps.
         target_rate: the share of the way that targets move in a gradient step.
@@ -84,7 +93,7 @@ def rec_iql(
         head_sizes=head_sizes,
         sharing=sharing,  # type: ignore[arg-type]
     )
-    replay = UniformReplay(
+    replay = (PrioritisedReplay if prioritised else UniformReplay)(
         capacity=capacity,
         min_size=min_size,
         batch_size=batch_size,
@@ -92,5 +101,8 @@ def rec_iql(
         period=period,
     )
     system = feed_forward.with_(network, replay, SoftTargetUpdate(rate=target_rate))
-    system = system.with_(RecordMemory(), after="record_transition")
+    if stored_memory:
+        system = system.with_(RecordMemory(), after="record_transition")
+    if burn_in:
+        system = system.with_(BurnIn(steps=burn_in), after="n_step_return")
     return dataclasses.replace(system, name="rec_iql")

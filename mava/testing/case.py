@@ -48,6 +48,7 @@ class Inputs(NamedTuple):
     params: Callable[[int], Params]
     batch: Callable[[int], Batch]
     scores: Callable[..., np.ndarray]
+    recurrent: bool = False
 
 
 class CompiledCase:

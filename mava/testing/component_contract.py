@@ -43,12 +43,14 @@ class ComponentContract:
     Attributes:
         specs: environments that the component must work on, by name.
         tolerance: relative and absolute, between plain Python and compiled code.
+        recurrent: whether the network of the system has memory.
         strict: hooks must not mix dtypes or ranks silently. Optimisers are free to, as Optax does.
     """
 
     specs: ClassVar[Mapping[str, EnvironmentSpec]] = builders.DISCRETE_SPECS
     tolerance: float = 2e-5
     strict: bool = True
+    recurrent: bool = False
 
     def make_component(self) -> Any:
         """The component. Override this."""
@@ -238,6 +240,7 @@ class ComponentContract:
                     params=functools.cache(functools.partial(self.make_params, spec)),
                     batch=functools.cache(functools.partial(self.make_batch, spec)),
                     scores=self.make_scores,
+                    recurrent=self.recurrent,
                 )
                 _CASES[address] = [
                     CompiledCase(name, component, case, self.strict)

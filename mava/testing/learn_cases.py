@@ -52,20 +52,37 @@ def made_up_context(
         )
 
     def value(params: Params, batch: Batch) -> UnrolledValues:
-        def of(observation: dict[str, Array]) -> dict[str, Array]:
-            return {
-                name: scale(params) + x.astype(jnp.float32).mean(tuple(range(3, x.ndim)))
-                for name, x in observation.items()
-            }
+        def of(prefix: str) -> dict[str, Array]:
+            found = {}
+            for name, x in batch[f"{prefix}observation"].items():
+                found[name] = scale(params) + _mean_of_agents(x)
+                for field in (f"{prefix}action", f"{prefix}own_action"):
+                    if field in batch:
+                        found[name] += _mean_of_agents(batch[field][name])
+            return found
 
-        return UnrolledValues(of(batch["observation"]), lambda: of(batch["next_observation"]))
+        return UnrolledValues(of(""), lambda: of("next_"))
 
     def mix(params: Params, values: dict[str, Array], batch: Batch) -> Array:
         return scale(params) * jnp.concatenate(list(values.values()), axis=-1).sum(-1)
 
     return LearnContext(
-        inputs.spec, target_params, updates, key, lambda tree: tree, unroll, value, mix
+        inputs.spec,
+        target_params,
+        updates,
+        key,
+        lambda tree: tree,
+        unroll,
+        value,
+        mix,
+        inputs.recurrent,
     )
+
+
+def _mean_of_agents(x: Array) -> Array:
+    """``[B, T, N, ...]`` -> ``[B, T, N]``, a mean whose weights differ."""
+    flat = x.astype(jnp.float32).reshape(*x.shape[:3], -1)
+    return (flat * jnp.arange(1.0, flat.shape[-1] + 1.0)[None, None, None]).mean(-1)
 
 
 def prepare_batch(component: Any, inputs: Inputs) -> Iterator[Case]:

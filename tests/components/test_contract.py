@@ -14,6 +14,7 @@ import pytest
 import mava.components
 from mava.components import observers
 from mava.components.batches.generalised_advantage import GeneralisedAdvantage
+from mava.components.batches.burn_in import BurnIn
 from mava.components.batches.n_step import NStepReturn
 from mava.components.batches.rewards import RewardClipping, RewardNormaliser, RewardScaling
 from mava.components.batches.team_reward import TeamEpisode, TeamReward
@@ -61,6 +62,7 @@ from mava.testing.component_contract import ComponentContract
 COMPONENTS: list[Component] = [
     Adam(learning_rate=Linear(1e-3, 0.0, 10)),
     AgentIds(),
+    BurnIn(steps=1),
     EpsilonGreedy(epsilon=Linear(1.0, 0.1, 3)),
     CentralValueNetwork(hidden_sizes=(4,), sharing="none", own_observation=True),
     EpochTrainer(epochs=2, minibatches=2),
@@ -138,6 +140,7 @@ class TestEveryComponent(ComponentContract):
     @pytest.fixture(autouse=True, params=COMPONENTS, ids=label)
     def _component(self, request: pytest.FixtureRequest) -> None:
         self.component = request.param
+        self.recurrent = isinstance(request.param, BurnIn)
 
     def make_component(self) -> Any:
         return self.component

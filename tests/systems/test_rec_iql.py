@@ -121,3 +121,12 @@ def test_returns_over_several_steps_are_refused() -> None:
     system = small().replace("n_step_return", steps=3)
     with pytest.raises(WiringError, match="the network has memory"):
         build(system)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "options", [{"burn_in": 2}, {"stored_memory": False, "burn_in": 3, "prioritised": True}]
+)
+def test_it_remembers_with_a_burn_in(options: dict[str, Any]) -> None:
+    system = small(**options)
+    assert evaluated(system, ran(system, 2_000)).mean_return == 1.0

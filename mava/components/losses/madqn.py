@@ -11,6 +11,7 @@ import optax
 from mava.core.contexts import Batch, LearnContext, LossOutput, Params
 from mava.core.lifecycle import Loss
 from mava.errors import ConfigurationError
+from mava.functional.schedules import check_range
 from mava.functional.td import chosen, double_q_value, finite_where_dead, masked_mean, td_target
 from mava.types import Array
 
@@ -27,10 +28,13 @@ class MADQNLoss(Loss):
     Attributes:
         double: picks the next action by the online network; else by the target network.
         huber: where the loss turns from quadratic to linear; ``None`` for quadratic throughout.
+        max_priority_share: an item's priority is this share of its largest absolute error and the
+            rest of their mean, over steps and agents; 0.9 for sequences in Kapturowski et al.
+            (2019), where it is called eta.
         trains: the parameters of the Q-network.
 
     Raises:
-        ConfigurationError: for a ``huber`` that is not positive.
+        ConfigurationError: for a ``huber`` that is not positive, or a share outside ``[0, 1]``.
     """
 
     requires: ClassVar[frozenset[str]] = frozenset(
@@ -40,6 +44,7 @@ class MADQNLoss(Loss):
 
     double: bool = True
     huber: float | None = None
+    max_priority_share: float = 0.0
     trains: tuple[str, ...] = ("q_network",)
 
     def __post_init__(self) -> None:
@@ -47,6 +52,7 @@ class MADQNLoss(Loss):
             raise ConfigurationError(
                 f"{self.name}.huber is {self.huber}; it must be positive, or None"
             )
+        check_range(self.name, "max_priority_share", self.max_priority_share, 0.0, 1.0)
 
     def loss(self, params: Params, batch: Batch, context: LearnContext) -> LossOutput:
         observation = {
@@ -60,7 +66,7 @@ class MADQNLoss(Loss):
         sampling = batch.get("importance_weight", jnp.ones(batch["start"].shape[:1]))
         total = jnp.zeros(())
         per_agent: dict[str, Array] = {}
-        deltas, acted, values = [], [], []
+        deltas, largest, acted, values = [], [], [], []
         for group in context.spec.group_names:
             q_tm1 = chosen(online.scores[group], batch["action"][group])
             v_t = double_q_value(
@@ -73,6 +79,7 @@ class MADQNLoss(Loss):
             total += masked_mean(penalty * sampling[:, None, None], alive)
             per_agent[group] = penalty.sum(axis=(0, 1))
             deltas.append(jnp.abs(delta).sum(axis=(1, 2)))
+            largest.append(jnp.abs(delta).max(axis=(1, 2)))
             acted.append(alive.astype(jnp.float32).sum(axis=(1, 2)))
             values.append(masked_mean(q_tm1, alive))
         error, count = jnp.stack(deltas).sum(0), jnp.stack(acted).sum(0)
@@ -81,7 +88,9 @@ class MADQNLoss(Loss):
             "mean_abs_td_error": error.sum() / jnp.maximum(count.sum(), 1.0),
         }
         # No priority is 0, or its item would never be seen again.
-        priorities = error / jnp.maximum(count, 1.0) + 1e-6
+        share = self.max_priority_share
+        mean = error / jnp.maximum(count, 1.0)
+        priorities = share * jnp.stack(largest).max(0) + (1.0 - share) * mean + 1e-6
         return LossOutput(total, metrics, priorities, per_agent)
 
     def _penalty(self, delta: Array) -> Array:
