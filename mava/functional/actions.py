@@ -41,7 +41,8 @@ def encode(action: Array, actions: ActionSpec) -> jax.Array:
     action = jnp.asarray(action)
     if isinstance(actions, ContinuousActions):
         middle, reach = _middle_and_reach(actions)
-        scaled = (action - middle) / np.where(reach > 0, reach, np.float32(1.0))
+        reach = np.where(reach > 0, reach, np.float32(1.0))
+        scaled = (action - _behind(middle, action)) / _behind(reach, action)
         return scaled.reshape(*action.shape[: action.ndim - len(actions.shape)], -1)
     if jnp.issubdtype(action.dtype, jnp.floating):
         return action
@@ -52,7 +53,7 @@ def encode(action: Array, actions: ActionSpec) -> jax.Array:
 
 def from_unit(x: Array, actions: ContinuousActions) -> jax.Array:
     """``[-1, 1]`` to the bounds, dimension by dimension; 0 is the middle. ``[..., *shape]``."""
-    middle, reach = _middle_and_reach(actions)
+    middle, reach = (_behind(bound, x) for bound in _middle_and_reach(actions))
     return clip_to_bounds(middle + reach * jnp.asarray(x), actions)
 
 
@@ -110,7 +111,7 @@ def straight_through(
         hard = jax.nn.one_hot(masked_argmax(ranks, flags), ranks.shape[-1])
         soft = jax.nn.softmax(jnp.where(flags, ranks, -1e9) / temperature)
         soft = jnp.where(jnp.any(flags, axis=-1, keepdims=True), soft, 0.0)
-        codes.append(hard + soft - jax.lax.stop_gradient(soft))
+        codes.append(hard + (soft - jax.lax.stop_gradient(soft)))
     return jnp.concatenate(codes, axis=-1)
 
 

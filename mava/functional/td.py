@@ -110,6 +110,18 @@ def finite_where_dead(x: Array, alive: Array) -> Array:
     return jnp.where(keep | jnp.isfinite(x), x, 0.0)
 
 
+def zero_where_dead(x: Array, alive: Array) -> Array:
+    """``x`` with zeros in the rows of agents that are dead, for a network that sees all agents.
+
+    Args:
+        x: ``[..., *O]``.
+        alive: bool ``[...]``.
+    """
+    chex.assert_equal_shape_prefix([x, alive], alive.ndim)
+    keep = jnp.asarray(alive).reshape(*alive.shape, *[1] * (x.ndim - alive.ndim))
+    return jnp.where(keep, x, jnp.zeros((), x.dtype))
+
+
 def masked_mean(x: Array, weight: Array) -> Array:
     """The mean of ``x`` weighted by ``weight`` of its shape; entries that weigh 0 have no influence
     even if they are not finite; 0 where all weigh 0."""

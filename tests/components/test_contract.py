@@ -13,8 +13,8 @@ import pytest
 
 import mava.components
 from mava.components import observers
-from mava.components.batches.generalised_advantage import GeneralisedAdvantage
 from mava.components.batches.burn_in import BurnIn
+from mava.components.batches.generalised_advantage import GeneralisedAdvantage
 from mava.components.batches.n_step import NStepReturn
 from mava.components.batches.rewards import RewardClipping, RewardNormaliser, RewardScaling
 from mava.components.batches.team_reward import TeamEpisode, TeamReward
@@ -29,11 +29,16 @@ from mava.components.executors.executor import (
     RecordState,
     RecordTransition,
 )
+from mava.components.exploration.action_noise import GaussianNoise, OrnsteinUhlenbeckNoise
 from mava.components.exploration.epsilon_greedy import EpsilonGreedy
+from mava.components.exploration.gumbel_sampling import GumbelSampling
 from mava.components.exploration.sample_action import SampleAction
+from mava.components.losses.ddpg import DDPGActorLoss, DDPGCriticLoss
 from mava.components.losses.madqn import MADQNLoss
 from mava.components.losses.ppo import PPOLoss, PPOValueLoss
 from mava.components.losses.value_decomposition import ValueDecompositionLoss
+from mava.components.networks.action_value_network import ActionValueNetwork
+from mava.components.networks.actor_network import ActorNetwork
 from mava.components.networks.agent_ids import AgentIds
 from mava.components.networks.mixers import MonotonicMixer, SumMixer
 from mava.components.networks.observation_normaliser import ObservationNormaliser
@@ -60,20 +65,27 @@ from mava.functional.schedules import Linear
 from mava.testing.component_contract import ComponentContract
 
 COMPONENTS: list[Component] = [
+    ActionValueNetwork(hidden_sizes=(4,), sharing="none", critics=2),
+    ActorNetwork(hidden_sizes=(4,), sharing="none"),
     Adam(learning_rate=Linear(1e-3, 0.0, 10)),
     AgentIds(),
     BurnIn(steps=1),
     EpsilonGreedy(epsilon=Linear(1.0, 0.1, 3)),
     CentralValueNetwork(hidden_sizes=(4,), sharing="none", own_observation=True),
+    DDPGActorLoss(),
+    DDPGCriticLoss(target_noise=0.2),
     EpochTrainer(epochs=2, minibatches=2),
     Evaluator(episodes=2),
     Executor(num_environments=3),
+    GaussianNoise(),
     GeneralisedAdvantage(),
     GradientNorm(),
+    GumbelSampling(random_steps=1),
     HardTargetUpdate(period=2),
     MADQNLoss(huber=1.0, trains=("network",)),
     MonotonicMixer(width=4, hypernetwork_sizes=(4,)),
     NStepReturn(discount=0.9),
+    OrnsteinUhlenbeckNoise(),
     ObservationNormaliser(),
     PPOLoss(entropy_coefficient=Linear(0.1, 0.0, 10)),
     PPOValueLoss(huber=1.0),

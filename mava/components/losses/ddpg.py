@@ -1,0 +1,214 @@
+"""Losses of deterministic policy gradients: MADDPG, MATD3, and DDPG of each agent alone."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from mava.core.contexts import Batch, LearnContext, LossOutput, Params
+from mava.core.keys import address
+from mava.core.lifecycle import Loss
+from mava.errors import ConfigurationError, nearest
+from mava.functional.actions import choose, clip_to_bounds, half_range, straight_through
+from mava.functional.schedules import check_range
+from mava.functional.td import masked_mean, td_target, zero_where_dead
+from mava.types import Array, ContinuousActions, GroupSpec
+
+
+@dataclasses.dataclass(frozen=True)
+class DDPGCriticLoss(Loss):
+    """Every agent's critic learns its own reward.
+
+    ``y = r + discount * min_k Q'_k(o', mu'(o'))``, the target critics and target policies of all
+    agents (Lowe et al., 2017, equation 6; the minimum over several critics after Fujimoto et al.,
+    2018 and Ackermann et al., 2019). The loss is half the squared distance of each Q_k(o, a) from
+    y, summed over critics, its mean over the batch and the agents of a group that acted, summed
+    over groups. Agents that are dead weigh nothing: critics of others see zeros in their rows, as
+    they do of what follows an agent's own end. Target policies choose greedily.
+
+    Attributes:
+        target_noise: standard deviation of noise on the target policies' actions, 1 being half the
+            distance between the bounds (target policy smoothing). Choices are sampled if it is
+            positive.
+        target_noise_clip: the noise's largest size.
+        trains: the parameters of the critic.
+
+    Raises:
+        ConfigurationError: for a negative noise or clip.
+    """
+
+    requires: ClassVar[frozenset[str]] = frozenset(
+        {"observation", "action", "reward", "discount", "alive", "start"}
+        | {"next_observation", "next_legal_actions"}
+    )
+
+    target_noise: float = 0.0
+    target_noise_clip: float = 0.5
+    trains: tuple[str, ...] = ("critic",)
+
+    def __post_init__(self) -> None:
+        for field in ("target_noise", "target_noise_clip"):
+            check_range(self.name, field, getattr(self, field), 0.0, float("inf"))
+
+    def loss(self, params: Params, batch: Batch, context: LearnContext) -> LossOutput:
+        batch = _of_the_living(batch)
+        follows = {n: alive & (batch["discount"][n] > 0) for n, alive in batch["alive"].items()}
+        policies = context.unroll(context.target_params, batch).next_scores()
+        next_action = {
+            group.name: self._next_action(policies[group.name], batch, group, index, context)
+            for index, group in enumerate(context.spec.groups)
+        }
+        following = {
+            **batch,
+            "next_observation": _zeros(batch["next_observation"], follows),
+            "next_action": _zeros(next_action, follows),
+        }
+        next_values = context.value(context.target_params, following).next_values()
+        values = context.value(params, batch).values
+        sampling = batch.get("importance_weight", jnp.ones(batch["start"].shape[:1]))
+        total = jnp.zeros(())
+        per_agent: dict[str, Array] = {}
+        deltas, acted, means = [], [], []
+        for name in context.spec.group_names:
+            alive = batch["alive"][name]
+            v_t = _as_several(next_values[name], alive).min(axis=-1)
+            target = td_target(batch["reward"][name], batch["discount"][name], v_t)
+            q_tm1 = _as_several(values[name], alive)
+            delta = jnp.where(alive[..., None], target[..., None] - q_tm1, 0.0)
+            squared = 0.5 * jnp.sum(delta**2, axis=-1)
+            total += masked_mean(squared * sampling[:, None, None], alive)
+            per_agent[name] = squared.sum(axis=(0, 1))
+            deltas.append(jnp.abs(delta).mean(axis=-1).sum(axis=(1, 2)))
+            acted.append(alive.astype(jnp.float32).sum(axis=(1, 2)))
+            means.append(masked_mean(q_tm1.mean(axis=-1), alive))
+        error, count = jnp.stack(deltas).sum(0), jnp.stack(acted).sum(0)
+        metrics = {
+            "mean_q": jnp.stack(means).mean(),
+            "mean_abs_td_error": error.sum() / jnp.maximum(count.sum(), 1.0),
+        }
+        # No priority is 0, or its item would never be seen again.
+        priorities = error / jnp.maximum(count, 1.0) + 1e-6
+        return LossOutput(total, metrics, priorities, per_agent)
+
+    def _next_action(
+        self, scores: Array, batch: Batch, group: GroupSpec, index: int, context: LearnContext
+    ) -> Array:
+        actions, key = group.actions, address(context.key, index)
+        if not isinstance(actions, ContinuousActions):
+            ranks = jnp.asarray(scores)
+            if self.target_noise:
+                ranks = ranks + jax.random.gumbel(key, ranks.shape)
+            return choose(ranks, batch["next_legal_actions"][group.name], actions)
+        if not self.target_noise:
+            return scores
+        noise = self.target_noise * jax.random.normal(key, scores.shape)
+        noise = jnp.clip(noise, -self.target_noise_clip, self.target_noise_clip)
+        reach = half_range(actions)
+        reach = reach.reshape(*[1] * (noise.ndim - reach.ndim), *reach.shape)
+        return clip_to_bounds(scores + noise * reach, actions)
+
+
+OTHERS = ("replay", "policy")
+
+
+@dataclasses.dataclass(frozen=True)
+class DDPGActorLoss(Loss):
+    """Every agent's policy climbs its own critic.
+
+    The loss of agent i is ``-Q_i(o, a_1, ..., mu_i(o_i), ..., a_N)``, its gradient through the
+    agent's own action alone (Lowe et al., 2017, equation 5); of several critics the first counts.
+    It is the mean over the batch and the agents of a group that acted, summed over groups.
+
+    Choices are made by a straight-through Gumbel-softmax (Jang et al., 2017) over what was legal:
+    one-hot forward, the relaxation's gradient backward.
+
+    Attributes:
+        others: what the others do: ``"replay"``, what they did (Algorithm 1 of the paper), or
+            ``"policy"``, what their policies do now, without a gradient.
+        temperature: of the softmax.
+        logit_penalty: weight of the mean squared legal logit, which keeps choices from becoming
+            certain early.
+        trains: the parameters of the actor.
+
+    Raises:
+        ConfigurationError: for another ``others``, a temperature that is not positive or a negative
+            penalty.
+    """
+
+    requires: ClassVar[frozenset[str]] = frozenset(
+        {"observation", "action", "legal_actions", "alive", "start"}
+    )
+
+    others: str = "replay"
+    temperature: float = 1.0
+    logit_penalty: float = 1e-3
+    trains: tuple[str, ...] = ("actor",)
+
+    def __post_init__(self) -> None:
+        if self.others not in OTHERS:
+            raise ConfigurationError(
+                f"{self.name}.others is {self.others!r}{nearest(self.others, OTHERS)}"
+            )
+        check_range(self.name, "temperature", self.temperature, 1e-6, float("inf"))
+        check_range(self.name, "logit_penalty", self.logit_penalty, 0.0, float("inf"))
+
+    def loss(self, params: Params, batch: Batch, context: LearnContext) -> LossOutput:
+        batch = _of_the_living(batch)
+        scores = context.unroll(params, batch).scores
+        own = {
+            group.name: self._action(scores[group.name], batch, group, index, context)
+            for index, group in enumerate(context.spec.groups)
+        }
+        if self.others == "policy":
+            batch = {**batch, "action": jax.lax.stop_gradient(_zeros(own, batch["alive"]))}
+        values = context.value(params, {**batch, "own_action": own}).values
+        total = jnp.zeros(())
+        per_agent: dict[str, Array] = {}
+        found = []
+        for group in context.spec.groups:
+            alive = batch["alive"][group.name]
+            q = _as_several(values[group.name], alive)[..., 0]
+            found.append(masked_mean(q, alive))
+            cost = -q
+            if not isinstance(group.actions, ContinuousActions):
+                legal = batch["legal_actions"][group.name]
+                size = _mean_legal(scores[group.name] ** 2, legal)
+                cost = cost + self.logit_penalty * size
+            total += masked_mean(cost, alive)
+            per_agent[group.name] = jnp.where(alive, cost, 0.0).sum(axis=(0, 1))
+        return LossOutput(total, {"mean_q": jnp.stack(found).mean()}, per_agent=per_agent)
+
+    def _action(
+        self, scores: Array, batch: Batch, group: GroupSpec, index: int, context: LearnContext
+    ) -> Array:
+        if isinstance(group.actions, ContinuousActions):
+            return scores
+        noise = jax.random.gumbel(address(context.key, index), scores.shape)
+        legal = batch["legal_actions"][group.name]
+        return straight_through(jnp.asarray(scores), noise, legal, group.actions, self.temperature)
+
+
+def _mean_legal(x: Array, mask: Array) -> jax.Array:
+    """The mean over the last axis of what a mask of the same shape holds; 0 where it holds
+    nothing."""
+    total = jnp.sum(jnp.where(mask, x, 0.0), axis=-1)
+    return total / jnp.maximum(jnp.sum(mask.astype(jnp.float32), axis=-1), 1.0)
+
+
+def _of_the_living(batch: Batch) -> Batch:
+    """The batch with zeros for what agents that were dead saw and did."""
+    fields = ("observation", "action")
+    return {**batch, **{field: _zeros(batch[field], batch["alive"]) for field in fields}}
+
+
+def _zeros(rows: dict[str, Array], keep: dict[str, Array]) -> dict[str, Array]:
+    return {name: zero_where_dead(x, keep[name]) for name, x in rows.items()}
+
+
+def _as_several(values: Array, like: Array) -> jax.Array:
+    """Values ``[B, T, N]`` of one critic, or ``[B, T, N, K]`` of K -> the latter."""
+    values = jnp.asarray(values)
+    return values if values.ndim > like.ndim else values[..., None]
