@@ -15,19 +15,23 @@ from mava.environments.finite import check_finite
 from mava.environments.host import HostEnvironment, to_host
 from mava.environments.registry import list_environments, make
 from mava.environments.vector import VectorEnvironment
+from mava.environments.wrappers import DeathMasking, FrameStack, Wrapper, wrap
 
 if TYPE_CHECKING:
     from mava.environments.pettingzoo import AECEnvironment, PettingZooEnvironment, adapt
 
 __all__ = [
     "AECEnvironment",
+    "DeathMasking",
     "Environment",
     "EnvironmentFactory",
+    "FrameStack",
     "HostEnvironment",
     "JaxEnvironment",
     "OpenEpisode",
     "PettingZooEnvironment",
     "VectorEnvironment",
+    "Wrapper",
     "adapt",
     "as_factory",
     "check_finite",
@@ -35,6 +39,7 @@ __all__ = [
     "list_environments",
     "make",
     "to_host",
+    "wrap",
 ]
 
 _LATER = ("AECEnvironment", "PettingZooEnvironment", "adapt")

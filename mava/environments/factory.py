@@ -10,7 +10,14 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from mava.environments.base import Environment, JaxEnvironment
-from mava.environments.registry import ADAPTER_OPTIONS, AnyEnvironment, check_name, make
+from mava.environments.registry import (
+    ADAPTER_OPTIONS,
+    WRAPPER_OPTIONS,
+    AnyEnvironment,
+    check_name,
+    make,
+    wrapped,
+)
 from mava.errors import ConfigurationError
 
 _METHODS = ("reset", "step")
@@ -32,7 +39,8 @@ class EnvironmentFactory:
             an environment of Mava. To cross into other processes it must pickle: a function or
             class of a module, not a lambda.
         kwargs: its arguments, by name in sorted order. Those that ``adapt`` names (``groups``,
-            ``global_state``, ``reset_kwargs``, ``parallel``, ``waiting``) go to the adapter.
+            ``global_state``, ``reset_kwargs``, ``parallel``, ``waiting``) go to the adapter, and
+            ``frame_stack`` and ``death_masking`` wrap what was made, as in ``make``.
     """
 
     source: str | Callable[..., Any]
@@ -59,16 +67,17 @@ class EnvironmentFactory:
         if isinstance(self.source, str):
             return make(self.source, **kwargs)
         options = {key: kwargs.pop(key) for key in ADAPTER_OPTIONS if key in kwargs}
+        wrapping = {key: kwargs.pop(key) for key in WRAPPER_OPTIONS if key in kwargs}
         made = self.source(**kwargs)
         if not isinstance(made, (Environment, JaxEnvironment)):
             from mava.environments.pettingzoo import adapt
 
-            return adapt(made, **options)
+            return wrapped(adapt(made, **options), **wrapping)
         if options:
             raise ConfigurationError(
                 f"{self.name}: {', '.join(options)} only for a factory of PettingZoo environments"
             )
-        return made
+        return wrapped(made, **wrapping)
 
 
 def as_factory(

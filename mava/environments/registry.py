@@ -39,6 +39,7 @@ _JAX: dict[str, tuple[str, str]] = {
 _FORAGING = "lbforaging"
 _PACKAGES = {"mpe2": "mpe2", "pettingzoo": "pettingzoo", _FORAGING: "'mava[lbf]'"}
 _FAMILIES = ("atari", "butterfly", "classic", "sisl")
+WRAPPER_OPTIONS = ("frame_stack", "death_masking")
 ADAPTER_OPTIONS = ("groups", "global_state", "reset_kwargs", "parallel", "waiting")
 
 
@@ -86,6 +87,8 @@ def make(
     reset_kwargs: Mapping[str, Any] | None = None,
     parallel: bool = False,
     waiting: str = "pass",
+    frame_stack: int | None = None,
+    death_masking: bool = False,
     **kwargs: Any,
 ) -> AnyEnvironment:
     """Makes an environment.
@@ -99,6 +102,8 @@ def make(
         reset_kwargs: passed to each reset.
         parallel: whether the agents of a turn-based environment act together.
         waiting: what the others do in a turn.
+        frame_stack: observations that agents see at once; see ``mava.environments.FrameStack``.
+        death_masking: whether the dead are shown zeros; see ``mava.environments.DeathMasking``.
         kwargs: for the environment's own constructor.
 
     Raises:
@@ -106,8 +111,26 @@ def make(
             that is not installed, with the command that installs it.
     """
     check_name(name)
+    adapting = (groups, global_state, reset_kwargs, parallel, waiting)
+    made = _made(name, adapting, kwargs)
+    return wrapped(made, frame_stack, death_masking)
+
+
+def wrapped(
+    environment: AnyEnvironment, frame_stack: int | None = None, death_masking: bool = False
+) -> AnyEnvironment:
+    """The environment in the wrappers asked for, masking outermost."""
+    if frame_stack is None and not death_masking:
+        return environment
+    from mava.environments.wrappers import DeathMasking, FrameStack, wrap
+
+    stacked = wrap(environment, *([] if frame_stack is None else [FrameStack(frame_stack)]))
+    return wrap(stacked, DeathMasking()) if death_masking else stacked
+
+
+def _made(name: str, adapting: tuple[Any, ...], kwargs: dict[str, Any]) -> AnyEnvironment:
     if name in _JAX:
-        if groups or global_state or reset_kwargs or parallel or waiting != "pass":
+        if adapting != (None, False, None, False, "pass"):
             raise ConfigurationError(
                 f"{name}: {', '.join(ADAPTER_OPTIONS)} are for PettingZoo environments"
             )
@@ -118,7 +141,7 @@ def make(
     env = _foraging(name, kwargs) if name.startswith(f"{_FORAGING}/") else _make(name, kwargs)
     from mava.environments.pettingzoo import adapt
 
-    return adapt(env, name, groups, global_state, reset_kwargs, parallel, waiting)
+    return adapt(env, name, *adapting)
 
 
 def _make(name: str, kwargs: dict[str, Any]) -> Any:
@@ -159,7 +182,8 @@ def _call(
     if not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         for key in kwargs:
             if key not in parameters:
-                hint = nearest(key, parameters if name in _JAX else [*parameters, *ADAPTER_OPTIONS])
+                ours = WRAPPER_OPTIONS if name in _JAX else (*ADAPTER_OPTIONS, *WRAPPER_OPTIONS)
+                hint = nearest(key, [*parameters, *ours])
                 raise ConfigurationError(f"{name} has no argument {key!r}{hint}")
     try:
         return constructor(**kwargs)

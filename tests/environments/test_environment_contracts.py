@@ -6,7 +6,7 @@ import gymnasium.spaces as spaces
 import numpy as np
 import pytest
 
-from mava.environments import adapt, list_environments, make
+from mava.environments import DeathMasking, adapt, list_environments, make, wrap
 from mava.testing.environment_contract import EnvironmentContract, JaxEnvironmentContract
 from mava.testing.toy_turns import Turns
 from mava.testing.toys import Const, Crash, Death, Drift, Echo, Masked, Spaces
@@ -28,6 +28,7 @@ RANDOM = {
     "speaker_listener": functools.partial(make, "mpe2/simple_speaker_listener_v4"),
     "tag_continuous": functools.partial(make, "mpe2/simple_tag_v3", continuous_actions=True),
     "foraging": functools.partial(make, "lbforaging/Foraging-2s-8x8-2p-2f-coop-v3"),
+    "stacked": functools.partial(make, "mpe2/simple_spread_v3", max_cycles=7, frame_stack=3),
     "spaces": lambda: adapt(Spaces(_RICH, _ACTS)),
 }
 FIXED = {
@@ -35,6 +36,7 @@ FIXED = {
     "echo_keeps_agents": lambda: adapt(Echo(empties=False, truncates=True)),
     "const": lambda: adapt(Const(truncates=True)),
     "death": lambda: adapt(Death((2, 0, 5), where="observation")),
+    "death_masked": lambda: wrap(adapt(Death((2, 0, 5), where="info")), DeathMasking()),
     "masked": lambda: adapt(Masked("info", none_from=3, action_start=-1)),
     "crash_later": lambda: adapt(Crash(at=10_000)),
     "drift": lambda: adapt(Drift()),
@@ -44,7 +46,10 @@ FIXED = {
     "connect_four": functools.partial(make, "pettingzoo/classic/connect_four_v3"),
 }
 # Toys count their episodes, and observations of Echo and its kind show the count.
-COUNTING = {"echo", "echo_keeps_agents", "death", "masked", "crash_later", "drift", "spaces"}
+COUNTING = {
+    *("echo", "echo_keeps_agents", "death", "death_masked", "masked", "crash_later", "drift"),
+    "spaces",
+}
 JAX = [name for name in list_environments() if name.split("/")[0] in ("matrix", "probe")]
 
 
@@ -69,6 +74,13 @@ class TestPursuit(EnvironmentContract):
     def make_environment(self):
         pytest.importorskip("scipy")
         return make("pettingzoo/sisl/pursuit_v5", max_cycles=10, n_pursuers=3, n_evaders=4)
+
+
+class TestStackedJaxEnvironment(JaxEnvironmentContract):
+    num_steps = 12
+
+    def make_environment(self):
+        return make("probe/hidden_cue", frame_stack=2, death_masking=True)
 
 
 @pytest.mark.parametrize("environment", JAX)

@@ -64,7 +64,7 @@ def test_arguments_go_to_the_constructor():
         ("pettingzoo/sisl/pursuit_v4", {}, "did you mean 'pettingzoo/sisl/pursuit_v5'?"),
         ("mpe2/simple_spread_v3", {"max_cycle": 3}, "did you mean 'max_cycles'?"),
         ("mpe2/simple_spread_v3", {"global_stat": 3}, "did you mean 'global_state'?"),
-        ("matrix/penalty", {"q": 3}, "matrix/penalty has no argument 'q'; there are k, length"),
+        ("matrix/penalty", {"q": 3}, "no argument 'q'; there are death_masking, frame_stack, k, l"),
         ("matrix/penalty", {"global_state": True}, "are for PettingZoo environments"),
     ],
 )
