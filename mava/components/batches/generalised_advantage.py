@@ -8,6 +8,9 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 
+from mava.components.batches.rewards import ChangeReward
+from mava.components.batches.team_reward import TeamEpisode, TeamReward
+from mava.core.component import Component
 from mava.core.contexts import Batch, LearnContext, Params
 from mava.core.lifecycle import PrepareBatch
 from mava.core.plans import check_count
@@ -53,6 +56,7 @@ class GeneralisedAdvantage(PrepareBatch):
         | {"alive", "start", "end"}
     )
     provides: ClassVar[frozenset[str]] = frozenset({"advantage", "value", "value_target"})
+    after: ClassVar[tuple[type[Component], ...]] = (ChangeReward, TeamReward, TeamEpisode)
 
     discount: float = 0.99
     trace: float = 0.95
