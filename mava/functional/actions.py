@@ -51,6 +51,13 @@ def encode(action: Array, actions: ActionSpec) -> jax.Array:
     return jnp.concatenate(parts, axis=-1)
 
 
+def squash(x: Array, actions: ContinuousActions) -> jax.Array:
+    """Any numbers to the bounds: ``tanh``, scaled dimension by dimension; 0 is the middle.
+    ``[..., size]`` -> ``[..., *shape]``."""
+    unit = jnp.tanh(jnp.asarray(x)).reshape(*x.shape[:-1], *actions.shape)
+    return from_unit(unit, actions)
+
+
 def from_unit(x: Array, actions: ContinuousActions) -> jax.Array:
     """``[-1, 1]`` to the bounds, dimension by dimension; 0 is the middle. ``[..., *shape]``."""
     middle, reach = (_behind(bound, x) for bound in _middle_and_reach(actions))

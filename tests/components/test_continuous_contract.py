@@ -12,6 +12,7 @@ from mava.components.losses.ddpg import DDPGActorLoss, DDPGCriticLoss
 from mava.components.networks.action_value_network import ActionValueNetwork
 from mava.components.networks.actor_network import ActorNetwork
 from mava.core.component import Component
+from mava.functional.actions import code_size
 from mava.functional.schedules import Linear
 from mava.testing import builders
 from mava.testing.component_contract import ComponentContract
@@ -56,10 +57,4 @@ class TestContinuous(ComponentContract):
         return self.component
 
     def make_scores(self, group: GroupSpec, rng: np.random.Generator, *leading: int) -> np.ndarray:
-        if not isinstance(group.actions, ContinuousActions):
-            return super().make_scores(group, rng, *leading)
-        unit = rng.uniform(-1.0, 1.0, (*leading, *group.actions.shape))
-        low, high = (
-            np.reshape(x, group.actions.shape) for x in (group.actions.low, group.actions.high)
-        )
-        return np.asarray(low + (high - low) * 0.5 * (1.0 + unit), np.float32)
+        return rng.normal(size=(*leading, code_size(group.actions))).astype(np.float32)

@@ -13,7 +13,7 @@ from mava.core.contexts import ActContext, Selection
 from mava.core.keys import address
 from mava.core.lifecycle import SelectAction
 from mava.core.plans import check_count
-from mava.functional.actions import clip_to_bounds, half_range, uniform_in_bounds
+from mava.functional.actions import clip_to_bounds, half_range, squash, uniform_in_bounds
 from mava.functional.schedules import Schedule, as_schedule, check_range
 from mava.types import Array, ContinuousActions, GroupSpec, PyTree
 
@@ -22,8 +22,9 @@ from mava.types import Array, ContinuousActions, GroupSpec, PyTree
 class ActionNoise(SelectAction):
     """What strategies that add noise share.
 
-    Noise is relative: 1 is half the distance between the bounds of a dimension. Actions are clipped
-    to the bounds. Groups with a choice to make sample it, as ``GumbelSampling`` does.
+    Scores are squashed into the bounds. Noise is relative: 1 is half the distance between the
+    bounds of a dimension. Actions are clipped to the bounds. Groups with a choice to make sample
+    it, as ``GumbelSampling`` does.
 
     Attributes:
         scale: of the noise, a number or a schedule over the exact index of the transition, counted
@@ -54,7 +55,7 @@ class ActionNoise(SelectAction):
         actions = context.group.actions
         if not isinstance(actions, ContinuousActions):
             return sample_choice(scores, legal_actions, context, self.random_steps), memory
-        action = jnp.asarray(scores)
+        action = squash(scores, actions)
         if context.explore:
             noise, memory = self._noise(memory, address(context.key, "noise"), action.shape)
             reach = half_range(actions)[None] * as_schedule(self.scale)(context.clock)

@@ -12,7 +12,13 @@ from mava.core.contexts import Batch, LearnContext, LossOutput, Params
 from mava.core.keys import address
 from mava.core.lifecycle import Loss
 from mava.errors import ConfigurationError, nearest
-from mava.functional.actions import choose, clip_to_bounds, half_range, straight_through
+from mava.functional.actions import (
+    choose,
+    clip_to_bounds,
+    half_range,
+    squash,
+    straight_through,
+)
 from mava.functional.schedules import check_range
 from mava.functional.td import masked_mean, td_target, zero_where_dead
 from mava.types import Array, ContinuousActions, GroupSpec
@@ -102,13 +108,14 @@ class DDPGCriticLoss(Loss):
             if self.target_noise:
                 ranks = ranks + jax.random.gumbel(key, ranks.shape)
             return choose(ranks, batch["next_legal_actions"][group.name], actions)
+        action = squash(scores, actions)
         if not self.target_noise:
-            return scores
-        noise = self.target_noise * jax.random.normal(key, scores.shape)
+            return action
+        noise = self.target_noise * jax.random.normal(key, action.shape)
         noise = jnp.clip(noise, -self.target_noise_clip, self.target_noise_clip)
         reach = half_range(actions)
         reach = reach.reshape(*[1] * (noise.ndim - reach.ndim), *reach.shape)
-        return clip_to_bounds(scores + noise * reach, actions)
+        return clip_to_bounds(action + noise * reach, actions)
 
 
 OTHERS = ("replay", "policy")
@@ -129,8 +136,8 @@ class DDPGActorLoss(Loss):
         others: what the others do: ``"replay"``, what they did (Algorithm 1 of the paper), or
             ``"policy"``, what their policies do now, without a gradient.
         temperature: of the softmax.
-        logit_penalty: weight of the mean squared legal logit, which keeps choices from becoming
-            certain early.
+        score_penalty: weight of the actor's mean squared output, which keeps actions from the
+            bounds, and choices from certainty, until the critic knows; gradients vanish there.
         trains: the parameters of the actor.
 
     Raises:
@@ -144,7 +151,7 @@ class DDPGActorLoss(Loss):
 
     others: str = "replay"
     temperature: float = 1.0
-    logit_penalty: float = 1e-3
+    score_penalty: float = 1e-3
     trains: tuple[str, ...] = ("actor",)
 
     def __post_init__(self) -> None:
@@ -153,7 +160,7 @@ class DDPGActorLoss(Loss):
                 f"{self.name}.others is {self.others!r}{nearest(self.others, OTHERS)}"
             )
         check_range(self.name, "temperature", self.temperature, 1e-6, float("inf"))
-        check_range(self.name, "logit_penalty", self.logit_penalty, 0.0, float("inf"))
+        check_range(self.name, "score_penalty", self.score_penalty, 0.0, float("inf"))
 
     def loss(self, params: Params, batch: Batch, context: LearnContext) -> LossOutput:
         batch = _of_the_living(batch)
@@ -173,29 +180,29 @@ class DDPGActorLoss(Loss):
             q = _as_several(values[group.name], alive)[..., 0]
             found.append(masked_mean(q, alive))
             cost = -q
-            if not isinstance(group.actions, ContinuousActions):
-                legal = batch["legal_actions"][group.name]
-                size = _mean_legal(scores[group.name] ** 2, legal)
-                cost = cost + self.logit_penalty * size
+            if self.score_penalty:
+                cost = cost + self.score_penalty * self._size(scores[group.name], batch, group)
             total += masked_mean(cost, alive)
             per_agent[group.name] = jnp.where(alive, cost, 0.0).sum(axis=(0, 1))
         return LossOutput(total, {"mean_q": jnp.stack(found).mean()}, per_agent=per_agent)
+
+    def _size(self, scores: Array, batch: Batch, group: GroupSpec) -> Array:
+        """The mean square of each agent's scores, of choices over what was legal."""
+        squares = scores**2
+        if isinstance(group.actions, ContinuousActions):
+            return squares.mean(axis=-1)
+        legal = batch["legal_actions"][group.name]
+        count = jnp.sum(legal.astype(jnp.float32), axis=-1)
+        return jnp.sum(jnp.where(legal, squares, 0.0), axis=-1) / jnp.maximum(count, 1.0)
 
     def _action(
         self, scores: Array, batch: Batch, group: GroupSpec, index: int, context: LearnContext
     ) -> Array:
         if isinstance(group.actions, ContinuousActions):
-            return scores
+            return squash(scores, group.actions)
         noise = jax.random.gumbel(address(context.key, index), scores.shape)
         legal = batch["legal_actions"][group.name]
         return straight_through(jnp.asarray(scores), noise, legal, group.actions, self.temperature)
-
-
-def _mean_legal(x: Array, mask: Array) -> jax.Array:
-    """The mean over the last axis of what a mask of the same shape holds; 0 where it holds
-    nothing."""
-    total = jnp.sum(jnp.where(mask, x, 0.0), axis=-1)
-    return total / jnp.maximum(jnp.sum(mask.astype(jnp.float32), axis=-1), 1.0)
 
 
 def _of_the_living(batch: Batch) -> Batch:

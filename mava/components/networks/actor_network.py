@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 
 import jax
-import jax.numpy as jnp
 
 from mava.components.networks import sharing as sharing_
 from mava.components.networks.torsos import (
@@ -18,7 +17,7 @@ from mava.components.networks.torsos import (
 from mava.core.contexts import GroupContext, Params
 from mava.core.lifecycle import InitParams, Score
 from mava.errors import WiringError
-from mava.functional.actions import code_size, from_unit
+from mava.functional.actions import code_size
 from mava.types import Array, ContinuousActions, EnvironmentSpec, GroupSpec, PyTree
 
 
@@ -39,9 +38,9 @@ class ActorNetwork(InitParams, Score):
     """The deterministic policy mu(o) of each agent, from its own observation (Lillicrap et al.,
     2016).
 
-    Continuous actions are ``tanh`` of the output, scaled to the bounds dimension by dimension: an
-    output of 0 is their middle. For ``Discrete`` and ``MultiDiscrete`` actions the scores are
-    logits ``[N, A]``, of which exploration and losses make a choice.
+    The scores are what exploration and losses make an action of. Of continuous actions they are
+    ``[N, size]``, to be squashed into the bounds (``mava.functional.actions.squash``): 0 is their
+    middle. Of ``Discrete`` and ``MultiDiscrete`` ones they are logits ``[N, A]``.
 
     Owns the parameters ``actor``: per group, leaves ``[K, ...]`` for K sets. Masks are not applied
     here.
@@ -99,9 +98,6 @@ class ActorNetwork(InitParams, Score):
             observation,
             rank=len(group.observation.shape),
         )
-        if isinstance(group.actions, ContinuousActions):
-            unit = jnp.tanh(output).reshape(*output.shape[:-1], *group.actions.shape)
-            output = from_unit(unit, group.actions)
         return output, memory
 
     def unroll(
