@@ -75,7 +75,8 @@ class GeneralisedAdvantage(PrepareBatch):
     def init_state(self, spec: EnvironmentSpec) -> PyTree:
         if not self.normalise_values:
             return ()
-        return {group.name: no_moments(()) for group in spec.groups}
+        nothing = no_moments(())._replace(variance=jnp.zeros(()))
+        return {group.name: nothing for group in spec.groups}
 
     def prepare_batch(
         self, batch: Batch, state: PyTree, params: Params, context: LearnContext
@@ -83,9 +84,8 @@ class GeneralisedAdvantage(PrepareBatch):
         unrolled = context.value(params, with_finite_observations(batch))
         following = unrolled.next_values()
         # Where the next step starts an episode this one ended another, whether or not it says so:
-        # an episode may have been abandoned.
-        follows = jnp.concatenate([batch["start"][:, 1:], jnp.zeros_like(batch["start"][:, :1])], 1)
-        ended = batch["end"] | follows
+        # an episode may have been abandoned. So it is with an agent that is dead in the next step.
+        ended = batch["end"] | _next(batch["start"])
         advantage: dict[str, Array] = {}
         target: dict[str, Array] = {}
         statistics: dict[str, Moments] = {}
@@ -96,7 +96,7 @@ class GeneralisedAdvantage(PrepareBatch):
                 in_rewards(before, unrolled.values[group]),
                 in_rewards(before, following[group]),
                 batch["termination"][group],
-                batch["truncation"][group] | jnp.broadcast_to(ended[..., None], alive.shape),
+                batch["truncation"][group] | jnp.expand_dims(ended, 2) | _next(~alive),
             )
             reward, values, next_values, terminated, cut = (
                 jnp.swapaxes(x, 0, 1) for x in arguments
@@ -134,11 +134,15 @@ def with_finite_observations(batch: Batch) -> Batch:
 
 
 def in_rewards(statistics: Moments | None, value: Array) -> Array:
-    """A critic's values in units of rewards; 0 before there are statistics."""
+    """A critic's values in units of rewards."""
     if statistics is None:
         return value
-    spread = jnp.where(statistics.seen > 0.0, jnp.sqrt(statistics.variance), 0.0)
-    return statistics.mean + spread * value
+    return statistics.mean + jnp.sqrt(statistics.variance) * value
+
+
+def _next(flags: Array) -> Array:
+    """What the next step says, ``[B, T, ...]``; false after the last."""
+    return jnp.concatenate([flags[:, 1:], jnp.zeros_like(flags[:, :1])], axis=1)
 
 
 def in_units(statistics: Moments, returns: Array) -> Array:

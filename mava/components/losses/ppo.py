@@ -73,10 +73,10 @@ class PPOLoss(Loss):
             log_prob, entropy = self._policy(scores[group.name], batch, group)
             old = batch["extras"][group.name]["log_prob"]
             log_ratio = jnp.where(alive, log_prob - old, 0.0)
-            advantage = batch["advantage"][group.name]
+            advantage = jnp.where(alive, batch["advantage"][group.name], 0.0)
             if self.normalise_advantage:
                 advantage = masked_standardise(advantage, alive)
-            surrogate = jnp.where(alive, -clipped_surrogate(log_ratio, advantage, self.clip), 0.0)
+            surrogate = -clipped_surrogate(log_ratio, advantage, self.clip)
             penalised = surrogate - coefficient * jnp.where(alive, entropy, 0.0)
             total += masked_mean(penalised, alive)
             per_agent[group.name] = penalised.sum(axis=(0, 1))
@@ -134,12 +134,15 @@ class PPOValueLoss(Loss):
         values = context.value(params, with_finite_observations(batch)).values
         losses, explained, per_agent = [], [], {}
         for group in context.spec.group_names:
-            alive, target = batch["alive"][group], batch["value_target"][group]
-            arguments = (values[group], batch["value"][group], target, self.clip, self.huber)
-            penalty = jnp.where(alive, clipped_value_loss(*arguments), 0.0)
+            alive = batch["alive"][group]
+            value, old, target = (
+                jnp.where(alive, x[group], 0.0)
+                for x in (values, batch["value"], batch["value_target"])
+            )
+            penalty = clipped_value_loss(value, old, target, self.clip, self.huber)
             losses.append(masked_mean(penalty, alive))
             per_agent[group] = penalty.sum(axis=(0, 1))
-            explained.append(explained_variance(values[group], target, alive))
+            explained.append(explained_variance(value, target, alive))
         metrics = {
             "value_loss": jnp.stack(losses).mean(),
             "explained_variance": jnp.stack(explained).mean(),
