@@ -30,7 +30,7 @@ class BufferPlan:
         min_size: transitions that must be there before the first sample.
         batch_size: items in one batch.
         sequence_length: transitions in one item; sequences run across the ends of episodes.
-        period: transitions between the starts of consecutive items.
+        period: transitions between the starts of consecutive items, at most ``sequence_length``.
         priority_exponent: the power that turns priorities into probabilities (0 is uniform).
 
     Raises:
@@ -63,6 +63,12 @@ class BufferPlan:
             raise ConfigurationError(
                 f"one sequence ({self.sequence_length} transitions) does not fit the buffer's "
                 f"capacity ({self.capacity}); raise capacity"
+            )
+        if self.period > self.sequence_length:
+            raise ConfigurationError(
+                f"items of {self.sequence_length} transitions begin every {self.period}, so some "
+                f"transitions would never be sampled; lower period to {self.sequence_length} or "
+                "raise sequence_length"
             )
         if not 0.0 <= self.priority_exponent <= 1.0:
             raise ConfigurationError(

@@ -178,6 +178,7 @@ def test_plans() -> None:
         ),
         ({"batch_size": 0}, "batch_size is 0; it must be at least 1"),
         ({"period": 0}, "period is 0; it must be at least 1"),
+        ({"sequence_length": 3, "period": 4}, "some transitions would never be sampled"),
     ],
 )
 def test_sizes_that_could_not_work_are_refused(kind: Any, fields: Any, message: str) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
+from mava.core.plans import BufferPlan, Sampling
 from mava.environments import as_factory
 from mava.testing.toys import Echo
+from mava.topologies.buffers import make_buffer
 from tests.faults.collecting import Kept, collected
 from tests.topologies.running import small, started, stored
 
@@ -46,3 +49,24 @@ def test_f20_training_goes_on_over_episodes_of_any_length(options: dict[str, Any
     assert runner.trainer_steps == 47
     assert metrics
     assert all(np.isfinite(value).all() for value in metrics.values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sampling", [Sampling.UNIFORM, Sampling.PRIORITISED])
+@pytest.mark.parametrize("period", [1, 2, L])
+def test_f20_every_step_is_in_some_item_that_can_be_sampled(
+    sampling: Sampling, period: int
+) -> None:
+    """Sequences of L steps over episodes of 1, 2, L - 1, L, L + 1 and 2L + 3; what is not sampled
+    yet are the last steps, fewer than a period."""
+    exponent = 0.6 if sampling is Sampling.PRIORITISED else 0.0
+    played = [(e, t) for e, length in enumerate(LENGTHS) for t in range(length)]
+    plan = BufferPlan(sampling, 256, 6, 256, L, period, exponent)
+    buffer = make_buffer(plan, num_environments=2)
+    item = {"step": jax.ShapeDtypeStruct((2,), np.int32)}
+    steps = np.broadcast_to(np.asarray(played, np.int32), (2, len(played), 2))
+    state = buffer.add(buffer.init(item), {"step": steps})
+    found = np.asarray(buffer.sample(state, jax.random.key(0)).batch["step"]).reshape(-1, 2)
+    sampled = {tuple(step) for step in found.tolist()}
+    late = (len(played) - L) % period
+    assert sampled == set(played[: len(played) - late])
