@@ -34,6 +34,7 @@ from mava.components.exploration.epsilon_greedy import EpsilonGreedy
 from mava.components.exploration.gumbel_sampling import GumbelSampling
 from mava.components.exploration.sample_action import SampleAction
 from mava.components.losses.ddpg import DDPGActorLoss, DDPGCriticLoss
+from mava.components.losses.hysteretic import HystereticMADQNLoss
 from mava.components.losses.madqn import MADQNLoss
 from mava.components.losses.ppo import PPOLoss, PPOValueLoss
 from mava.components.losses.value_decomposition import ValueDecompositionLoss
@@ -82,6 +83,7 @@ COMPONENTS: list[Component] = [
     GradientNorm(),
     GumbelSampling(random_steps=1),
     HardTargetUpdate(period=2),
+    HystereticMADQNLoss(beta=0.2, trains=("network",)),
     MADQNLoss(huber=1.0, trains=("network",)),
     MonotonicMixer(width=4, hypernetwork_sizes=(4,)),
     NStepReturn(discount=0.9),

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from mava.components.losses.hysteretic import HystereticMADQNLoss
 from mava.components.losses.madqn import MADQNLoss
 from mava.core.contexts import LossOutput, Unrolled
 from mava.errors import ConfigurationError
@@ -192,3 +193,19 @@ _SHAPES = {"w": (1, 4), "v": (4, 2)}
 def test_huber_is_positive(huber: float) -> None:
     with pytest.raises(ConfigurationError, match=r"madqn_loss\.huber is .*; it must be positive"):
         MADQNLoss(huber=huber)
+
+
+def test_a_hysteretic_loss_weighs_disappointments_less() -> None:
+    # delta = 3 as in test_double_q, and 2 - 3 = -1 where the second agent terminates.
+    fields = batch(discount=[[0.5, 0.0]])
+    plain, weighed = loss(MADQNLoss(), fields), loss(HystereticMADQNLoss(beta=0.25), fields)
+    assert plain.loss == (4.5 + 0.5) / 2
+    assert weighed.loss == (4.5 + 0.125) / 2
+    assert weighed.metrics == plain.metrics
+    assert loss(HystereticMADQNLoss(beta=1.0), fields).loss == plain.loss
+    # Beyond a Huber loss's turn: 0.5 * (1 - 0.25), a quarter of it.
+    assert loss(HystereticMADQNLoss(beta=0.25, huber=0.5), fields).loss == pytest.approx(
+        (0.5 * 2.75 + 0.25 * 0.5 * 0.75) / 2
+    )
+    with pytest.raises(ConfigurationError, match=r"beta has 1\.5"):
+        HystereticMADQNLoss(beta=1.5)

@@ -41,7 +41,7 @@ class Scene:
             del self.batch[field]
         self.now, self.online, self.target = (scores(s, size, length) for s in (1, 2, 3))
         keys = jax.random.split(jax.random.key(seed))
-        self.params, self.target_params = (mixer.init_params(key, SPEC) for key in keys)
+        self.params, self.target_params = (initial(mixer)(key) for key in keys)
 
     def loss(self, component: ValueDecompositionLoss) -> LossOutput:
         made = {"now": self.now, "online": self.online, "target": self.target}
@@ -55,6 +55,11 @@ class Scene:
             return self.loss(component).loss
 
         return jax.value_and_grad(of)(self.params["mixer"])
+
+
+@functools.cache
+def initial(mixer: Any) -> Any:
+    return jax.jit(functools.partial(mixer.init_params, spec=SPEC))
 
 
 @functools.cache
