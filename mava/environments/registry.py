@@ -32,6 +32,7 @@ _JAX: dict[str, tuple[str, str]] = {
     "probe/truncation": ("mava.testing.probes", "Truncation"),
     "probe/termination": ("mava.testing.probes", "Termination"),
     "probe/two_groups": ("mava.testing.probes", "TwoGroups"),
+    "probe/opposed_groups": ("mava.testing.probes", "OpposedGroups"),
     "probe/continuous_target": ("mava.testing.probes", "ContinuousTarget"),
     "probe/image_cue": ("mava.testing.probes", "ImageCue"),
     "probe/hidden_cue": ("mava.testing.probes", "HiddenCue"),

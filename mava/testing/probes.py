@@ -280,3 +280,36 @@ class HiddenCue(Probe):
     def pay(self, state: ProbeState, actions: Mapping[str, jax.Array]) -> ByGroup:
         right = actions["agents"] == state.memory
         return {"agents": right & (state.time == self.delay + 1)}
+
+
+@dataclasses.dataclass(frozen=True)
+class OpposedGroups(Probe):
+    """Isolates rewards that are opposed. Two of ``seekers`` and two of ``hiders`` see a cue among 2,
+    the same for all, and have 2 actions. A seeker is paid 1 for the action that equals the cue and
+    -1 for the other, and each hider the opposite of the seeker of its index; a hider's own action
+    pays it 0.5 where it equals the cue, else -0.5. The best returns are 1 and -0.5; critics that
+    sum rewards, or mix up the groups, lose one of them."""
+
+    length: int = dataclasses.field(default=1, init=False)
+
+    @property
+    def spec(self) -> EnvironmentSpec:
+        seekers = group_spec(2, (2,), DiscreteActions(2), "seekers")
+        return probe_spec(
+            "opposed_groups",
+            self.length,
+            seekers,
+            group_spec(2, (2,), DiscreteActions(2), "hiders"),
+        )
+
+    def begin(self, key: jax.Array) -> jax.Array:
+        return jax.random.randint(key, (), 0, 2)
+
+    def observe(self, state: ProbeState) -> ByGroup:
+        cue = jnp.broadcast_to(jax.nn.one_hot(state.memory, 2), (2, 2))
+        return {"seekers": cue, "hiders": cue}
+
+    def pay(self, state: ProbeState, actions: Mapping[str, jax.Array]) -> ByGroup:
+        found = jnp.where(actions["seekers"] == state.memory, 1.0, -1.0)
+        hidden = jnp.where(actions["hiders"] == state.memory, 0.5, -0.5)
+        return {"seekers": found, "hiders": hidden - found}

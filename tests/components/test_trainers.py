@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 
 from mava.components.trainers.trainer import (
@@ -49,6 +50,38 @@ def test_soft_updates_move_by_their_rate() -> None:
     second = update(params, first, jnp.asarray(2))
     np.testing.assert_array_equal(first["a"], [1.0, 5.0])
     np.testing.assert_array_equal(second["a"], [1.75, 5.75])
+
+
+def test_between_delayed_updates_nothing_changes() -> None:
+    """Parameters, the optimiser's state and targets move at gradient steps 3, 6, ... alone, and
+    then as an undelayed optimiser that saw these gradients only."""
+    delayed, plain = (
+        Adam(learning_rate=0.1, every=3).optimiser(),
+        Adam(learning_rate=0.1).optimiser(),
+    )
+    params = expected = {"a": jnp.asarray([4.0, -2.0])}
+    targets = {"a": jnp.zeros(2)}
+    state, other = delayed.init(params), plain.init(expected)
+    for step in range(1, 8):
+        gradients = {"a": jnp.asarray([1.0, -3.0]) * step}
+        changes, after = delayed.update(gradients, state, params)
+        soft = SoftTargetUpdate(rate=0.5, every=3).update_targets
+        moved = soft(expected, targets, jnp.asarray(step))
+        if step % 3:
+            assert not np.any(changes["a"])
+            assert jax.tree.all(jax.tree.map(np.array_equal, after.inner, state.inner))
+            np.testing.assert_array_equal(moved["a"], targets["a"])
+        else:
+            changed, other = plain.update(gradients, other, expected)
+            np.testing.assert_array_equal(changes["a"], changed["a"])
+            np.testing.assert_array_equal(moved["a"], 0.5 * (expected["a"] + targets["a"]))
+            expected = optax.apply_updates(expected, changed)
+        params = optax.apply_updates(params, changes)
+        state, targets = after, moved
+    np.testing.assert_array_equal(params["a"], expected["a"])
+    for make in (lambda: Adam(every=0), lambda: SoftTargetUpdate(every=0)):
+        with pytest.raises(ConfigurationError, match="every is 0"):
+            make()
 
 
 def test_a_rate_of_one_is_a_copy() -> None:
