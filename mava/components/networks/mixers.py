@@ -87,8 +87,9 @@ class MonotonicMixer(InitParams, Mix):
 class _Monotonic(nn.Module):
     """Values ``[..., N]`` and state ``[..., S]`` -> ``[...]``.
 
-    The weights begin small, so that ``Q_tot`` rises about as fast as an agent's value, as a sum
-    does. Where it rises much faster, what the maximum overestimates grows with each update.
+    The weights begin around ``1 / sqrt(width)``, so that ``Q_tot`` rises about as fast as an
+    agent's value, as a sum does. Where it rises much faster, what the maximum overestimates grows
+    with each update; where it hardly rises, the agents hardly learn.
     """
 
     num_agents: int
@@ -98,15 +99,13 @@ class _Monotonic(nn.Module):
     @nn.compact
     def __call__(self, values: Array, state: Array) -> Array:
         agents, width = self.num_agents, self.width
-        small = nn.initializers.variance_scaling(2.0 / width, "fan_in", "truncated_normal")
-        usual = nn.initializers.lecun_normal()
-        w_1 = self._hypernetwork(state, agents * width, self.hypernetwork_sizes, small, "w_1")
+        w_1 = self._hypernetwork(state, agents * width, self.hypernetwork_sizes, "w_1", True)
         return monotonic_mix(
             values,
             w_1.reshape(*w_1.shape[:-1], agents, width),
-            self._hypernetwork(state, width, (), usual, "b_1"),
-            self._hypernetwork(state, width, self.hypernetwork_sizes, small, "w_2"),
-            self._hypernetwork(state, 1, (width,), usual, "b_2")[..., 0],
+            self._hypernetwork(state, width, (), "b_1"),
+            self._hypernetwork(state, width, self.hypernetwork_sizes, "w_2", True),
+            self._hypernetwork(state, 1, (width,), "b_2")[..., 0],
         )
 
     def _hypernetwork(
@@ -114,10 +113,14 @@ class _Monotonic(nn.Module):
         state: Array,
         outputs: int,
         sizes: tuple[int, ...],
-        last: nn.initializers.Initializer,
         name: str,
+        makes_weights: bool = False,
     ) -> jax.Array:
         x = jnp.asarray(state)
         for index, size in enumerate(sizes):
             x = nn.relu(nn.Dense(size, name=f"{name}_{index}")(x))
-        return nn.Dense(outputs, kernel_init=last, name=name)(x)
+        if not makes_weights:
+            return nn.Dense(outputs, name=name)(x)
+        kernel = nn.initializers.variance_scaling(1.0 / self.width, "fan_in", "truncated_normal")
+        bias = nn.initializers.constant(self.width**-0.5)
+        return nn.Dense(outputs, kernel_init=kernel, bias_init=bias, name=name)(x)
