@@ -201,3 +201,26 @@ def test_a_few_samples_prove_nothing_and_the_dead_do_not_count() -> None:
     alive = np.stack([x[:, 1] < 9, x[:, 1] <= 0], axis=-1)
     assert opposition(garbage, alive) is None
     assert opposition(garbage) is not None
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_f16_an_episode_of_four_in_a_sequence_of_six(cut: bool) -> None:
+    """No step is filler: the next episode follows. The last step of the first is worth its reward
+    where the team terminated, and what follows its true last observation where it was cut."""
+    last = [[step == 3] * 3 for step in range(6)]
+    never = [[F] * 3] * 6
+    batch = of_steps(
+        alive=[[T] * 3] * 6,
+        termination=never if cut else last,
+        truncation=last if cut else never,
+        end=[step == 3 for step in range(6)],
+        start=[step in (0, 4) for step in range(6)],
+    )
+    for component in (TeamReward(), TeamEpisode(), NStepReturn(discount=0.5)):
+        batch = prepared(component, batch)
+    expected = [0.5, 0.5, 0.5, 0.5 if cut else 0.0, 0.5, 0.5]
+    assert joined(batch["discount"]) == [[x] * 3 for x in expected]
+    assert joined(batch["next_alive"]) == [[cut or step != 3] * 3 for step in range(6)]
+    assert joined(batch["alive"]) == [[T] * 3] * 6
+    following = joined({n: x[..., 0] for n, x in batch["next_observation"].items()})
+    assert following == np.arange(18.0).reshape(6, 3).tolist()
