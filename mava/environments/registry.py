@@ -34,6 +34,7 @@ _JAX: dict[str, tuple[str, str]] = {
     "probe/two_groups": ("mava.testing.probes", "TwoGroups"),
     "probe/opposed_groups": ("mava.testing.probes", "OpposedGroups"),
     "probe/continuous_target": ("mava.testing.probes", "ContinuousTarget"),
+    "probe/choices": ("mava.testing.probes", "Choices"),
     "probe/image_cue": ("mava.testing.probes", "ImageCue"),
     "probe/hidden_cue": ("mava.testing.probes", "HiddenCue"),
 }

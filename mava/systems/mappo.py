@@ -41,7 +41,7 @@ def mappo(
     entropy_coefficient: float | Schedule = 0.01,
     max_kl: float | None = None,
     normalise_values: bool = True,
-    learning_rate: float | Schedule = 5e-4,
+    learning_rate: float | Schedule = 1e-3,
     critic_learning_rate: float | Schedule | None = None,
     max_gradient_norm: float | None = 0.5,
 ) -> System:

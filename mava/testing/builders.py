@@ -135,7 +135,8 @@ def transition(spec: EnvironmentSpec, seed: int = 0, memory: PyTree = ()) -> Tra
 def batch(spec: EnvironmentSpec, size: int = 4, length: int = 2, seed: int = 0) -> Batch:
     """Fields ``[B, T, ...]`` as ``RecordTransition`` stores them, and what other components add to
     them: ``state``, ``next_state``, ``discount``, ``individual_reward``, ``next_alive``,
-    ``probability`` and ``importance_weight``.
+    ``probability`` and ``importance_weight``; of policies ``extras`` (``log_prob``), ``advantage``,
+    ``value`` and ``value_target``.
 
     One agent in four is dead, one transition in four terminates, and episodes end now and then.
     """

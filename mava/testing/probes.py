@@ -13,7 +13,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from mava.testing.probe import ByGroup, Probe, ProbeState, group_spec, probe_spec
-from mava.types import ArraySpec, ContinuousActions, DiscreteActions, EnvironmentSpec
+from mava.types import (
+    ArraySpec,
+    ContinuousActions,
+    DiscreteActions,
+    EnvironmentSpec,
+    MultiDiscreteActions,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -222,6 +228,31 @@ class ContinuousTarget(Probe):
     def pay(self, state: ProbeState, actions: Mapping[str, jax.Array]) -> ByGroup:
         away = actions["agents"] - jnp.asarray([[-1.75, 4.0]])
         return {"agents": -jnp.sum(away**2, axis=-1)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Choices(Probe):
+    """Isolates several choices at once. Two agents make three, of 3, 2 and 5 options, and are paid
+    a third for each that is the last of its range. The best return is 1; a mix-up of the choices
+    shows as actions out of range."""
+
+    num_agents: int = 2
+    length: int = dataclasses.field(default=1, init=False)
+
+    @property
+    def spec(self) -> EnvironmentSpec:
+        group = group_spec(self.num_agents, (1,), MultiDiscreteActions((3, 2, 5)))
+        return probe_spec("choices", self.length, group)
+
+    def begin(self, key: jax.Array) -> jax.Array:
+        return jnp.zeros(())
+
+    def observe(self, state: ProbeState) -> ByGroup:
+        return {"agents": jnp.ones((self.num_agents, 1))}
+
+    def pay(self, state: ProbeState, actions: Mapping[str, jax.Array]) -> ByGroup:
+        right = actions["agents"] == jnp.asarray([[2, 1, 4]])
+        return {"agents": right.mean(axis=-1)}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -77,6 +77,7 @@ CUE = {
         "scouts": seen["scouts"].argmax(-1),
         "carriers": seen["carriers"].argmax(-1) + 1,
     },
+    "probe/choices": lambda seen: {"agents": np.asarray([[2, 1, 4]] * 2)},
     "probe/image_cue": lambda seen: {"agents": seen["agents"][:, 0, 7, 0] == 255},
 }
 

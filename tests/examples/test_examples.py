@@ -37,6 +37,15 @@ def test_training_ends_with_a_policy_that_acts(tmp_path: pathlib.Path) -> None:
     assert (tmp_path / "run" / "metrics.jsonl").exists()
 
 
+@pytest.mark.slow
+def test_mappo_is_trained_on_continuous_actions_and_its_critic_swapped() -> None:
+    output = run("train_mappo.py", "--total_steps=1100")
+    parts = output.splitlines()[0].split()
+    assert "value_network" in parts
+    assert not {"central_value_network", "record_state"} & set(parts)
+    assert re.search(r"before -[\d.]+\nafter  -[\d.]+", output)
+
+
 def test_a_new_component_is_tested_alone() -> None:
     output = subprocess.run(
         [
