@@ -1,4 +1,4 @@
-"""Small components that need few lines: memory, a critic with memory, a mixer.
+"""Small components that need few lines: memory, and a critic with memory.
 
 They are written to be read: a plain array for each layer, and nothing that is not needed to show
 what a component of its kind looks like.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -16,21 +15,16 @@ import jax.numpy as jnp
 from mava.core.contexts import (
     Batch,
     GroupContext,
-    LearnContext,
-    LossOutput,
     Params,
     ValueInputs,
 )
 from mava.core.lifecycle import (
     InitParams,
-    Loss,
-    Mix,
     Score,
     Value,
 )
-from mava.errors import WiringError
-from mava.functional.td import chosen, masked_max, masked_mean, td_target
-from mava.types import Array, ArraySpec, DiscreteActions, EnvironmentSpec, GroupSpec, PyTree
+from mava.functional.td import masked_mean
+from mava.types import Array, DiscreteActions, EnvironmentSpec, GroupSpec, PyTree
 
 
 def affine(weights: Array, x: Array) -> jax.Array:
@@ -117,64 +111,6 @@ class TanhCritic(InitParams, Value):
         return affine(layers["head"], hidden)[..., 0], hidden
 
 
-@dataclasses.dataclass(frozen=True)
-class StateMixer(InitParams, Mix):
-    """``Q = b(s) + sum_i |w_i(s)| q_i``, with weights linear in the global state: monotonic in
-    every agent's value, as in QMIX (Rashid et al., 2018).
-
-    Owns ``mixer``.
-
-    Raises:
-        WiringError: the environment has no global state.
-    """
-
-    requires: ClassVar[frozenset[str]] = frozenset({"state"})
-
-    def init_params(self, key: jax.Array, spec: EnvironmentSpec) -> dict[str, PyTree]:
-        state = _state(self.name, spec)
-        return {"mixer": init_affine(key, state.shape[0], spec.num_agents + 1)}
-
-    def mix(
-        self, params: Params, values: dict[str, Array], batch: Batch, context: LearnContext
-    ) -> Array:
-        weights = affine(params["mixer"], batch["state"])
-        agents = jnp.concatenate([values[name] for name in context.spec.group_names], axis=-1)
-        return jnp.sum(jnp.abs(weights[..., :-1]) * agents, axis=-1) + weights[..., -1]
-
-
-@dataclasses.dataclass(frozen=True)
-class TeamQLoss(Loss):
-    """Q-learning of one mixed value from the agents' mean reward; the team goes on while its first
-    agent does. ``next_state`` mixes what follows."""
-
-    requires: ClassVar[frozenset[str]] = frozenset(
-        {"state", "next_state", "reward", "discount", "next_legal_actions"}
-    )
-
-    trains: tuple[str, ...] = ("q_network", "mixer")
-
-    def loss(self, params: Params, batch: Batch, context: LearnContext) -> LossOutput:
-        names = context.spec.group_names
-        scores = context.unroll(params, batch).scores
-        following = context.unroll(context.target_params, batch).next_scores()
-        q_tm1 = {name: chosen(scores[name], batch["action"][name]) for name in names}
-        v_t = {n: masked_max(following[n], batch["next_legal_actions"][n]) for n in names}
-        reward = jnp.concatenate([batch["reward"][name] for name in names], axis=-1).mean(-1)
-        discount = batch["discount"][names[0]][..., 0]
-        after = {**batch, "state": batch["next_state"]}
-        target = td_target(reward, discount, context.mix(context.target_params, v_t, after))
-        delta = target - context.mix(params, q_tm1, batch)
-        return LossOutput(0.5 * jnp.mean(delta**2), {"mean_abs_td_error": jnp.abs(delta).mean()})
-
-
 def alive_mean(x: Mapping[str, Array], batch: Batch) -> jax.Array:
     """The mean over living agents, summed over groups."""
     return jnp.stack([masked_mean(x[n], batch["alive"][n]) for n in x]).sum()
-
-
-def _state(owner: str, spec: EnvironmentSpec) -> ArraySpec:
-    if spec.state is None:
-        raise WiringError(
-            f"{owner} needs a global state, and {spec.name} has none; give the environment one"
-        )
-    return spec.state

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mava.components.batches.n_step import NStepReturn
+from mava.components.batches.team_reward import TeamEpisode, TeamReward
 from mava.components.buffers.replay import PrioritisedReplay, UniformReplay
 from mava.components.executors.executor import (
     Executor,
@@ -15,7 +16,9 @@ from mava.components.executors.executor import (
 )
 from mava.components.exploration.epsilon_greedy import EpsilonGreedy
 from mava.components.losses.madqn import MADQNLoss
+from mava.components.losses.value_decomposition import ValueDecompositionLoss
 from mava.components.networks.agent_ids import AgentIds
+from mava.components.networks.mixers import MonotonicMixer
 from mava.components.networks.observation_normaliser import ObservationNormaliser
 from mava.components.networks.q_network import QNetwork
 from mava.components.trainers.trainer import Adam, HardTargetUpdate, SoftTargetUpdate, Trainer
@@ -25,10 +28,8 @@ from mava.environments import as_factory
 from mava.functional.schedules import Linear
 from mava.testing import probes
 from mava.testing.components import (
-    StateMixer,
     TanhCritic,
     TanhNetwork,
-    TeamQLoss,
 )
 from mava.testing.policy_gradient import (
     Advantage,
@@ -100,7 +101,10 @@ def mixing() -> System:
     steps of reward."""
     own = QNetwork(hidden_sizes=(4,), sharing=(("agent_0", "a"), ("agent_1", "b")))
     steps = NStepReturn(steps=2, discount=0.9)
-    return q_learning("matrix/two_step", own, RecordState(), steps, StateMixer(), TeamQLoss())
+    mixer = MonotonicMixer(width=3, hypernetwork_sizes=(4,))
+    parts = (own, RecordState(), steps, mixer, ValueDecompositionLoss())
+    system = q_learning("matrix/two_step", *parts)
+    return system.with_(TeamReward(), TeamEpisode(), before="n_step_return")
 
 
 def normalised() -> System:

@@ -39,8 +39,6 @@ class Discrete(ComponentContract):
 EXAMPLES = [
     components.TanhNetwork(width=3),
     components.TanhCritic(width=3),
-    components.StateMixer(),
-    components.TeamQLoss(trains=("network",)),
     policy_gradient.Categorical(),
     policy_gradient.RecordPolicy(),
     policy_gradient.Rollout(),
@@ -101,17 +99,3 @@ def test_correlated_noise() -> None:
     np.testing.assert_allclose(drawn.action, mean + after, rtol=1e-6)
     density = jax.scipy.stats.norm.logpdf(drawn.action, mean + 0.5 * memory, 0.3)
     np.testing.assert_allclose(drawn.extras["log_prob"], density[:, 0], rtol=1e-5)
-
-
-def test_the_mixer_is_monotonic() -> None:
-    spec = SPECS["two_groups"]
-    mixer = components.StateMixer()
-    params = mixer.init_params(jax.random.key(0), spec)
-    batch = builders.batch(spec)
-
-    def total(values: Any) -> Any:
-        return mixer.mix(params, values, batch, builders.learn_context(spec)).sum()
-
-    slopes = jax.grad(total)(batch["reward"])
-    assert all(np.all(x >= 0) for x in slopes.values())
-    assert any(np.any(x > 0) for x in slopes.values())
