@@ -46,6 +46,15 @@ def test_mappo_is_trained_on_continuous_actions_and_its_critic_swapped() -> None
     assert re.search(r"before -[\d.]+\nafter  -[\d.]+", output)
 
 
+@pytest.mark.slow
+def test_maddpg_is_trained_on_continuous_actions_with_another_noise() -> None:
+    output = run("train_maddpg.py", "--total_steps=1100")
+    parts = output.splitlines()[0].split()
+    assert "ornstein_uhlenbeck_noise" in parts
+    assert "gaussian_noise" not in parts
+    assert re.search(r"before -[\d.]+\nafter  -[\d.]+", output)
+
+
 def test_a_new_component_is_tested_alone() -> None:
     output = subprocess.run(
         [
