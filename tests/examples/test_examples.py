@@ -31,6 +31,13 @@ def test_it_learns_what_it_says(name: str, best: float) -> None:
 
 
 @pytest.mark.slow
+def test_qmix_reaches_what_vdn_does_not() -> None:
+    output = run("train_qmix.py")
+    assert "vdn: greedy return 7.0 of 8" in output
+    assert "qmix: greedy return 8.0 of 8" in output
+
+
+@pytest.mark.slow
 def test_training_ends_with_a_policy_that_acts(tmp_path: pathlib.Path) -> None:
     output = run("train_madqn.py", "--total_steps=1200", f"--run_dir={tmp_path / 'run'}")
     assert "one more episode ended with rewards" in output
