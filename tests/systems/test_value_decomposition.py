@@ -93,7 +93,7 @@ def test_two_step_vdn_fits_the_sum_and_takes_the_seven() -> None:
     """Uniform data, discount 0.99: Rashid et al. (2018), table 4."""
     system, runner = exactly(vdn, "matrix/two_step")
     assert evaluated(system, runner, 4).returns == (7.0,) * 4
-    assert np.abs(of_place(system, runner, 2) - [[-1.5, 2.5], [2.5, 6.5]]).max() < 0.2
+    assert np.abs(of_place(system, runner, 2) - [[-1.5, 2.5], [2.5, 6.5]]).max() < 0.1
     assert np.abs(of_place(system, runner, 1) - 7.0).max() < 0.1
 
 
