@@ -44,9 +44,9 @@ def maddpg(
     batch_size: int = 128,
     update_every: int = 10,
     updates: int = 1,
-    actor_learning_rate: float | Schedule = 5e-4,
-    critic_learning_rate: float | Schedule = 5e-4,
-    target_rate: float = 0.005,
+    actor_learning_rate: float | Schedule = 1e-3,
+    critic_learning_rate: float | Schedule = 1e-3,
+    target_rate: float = 0.01,
 ) -> System:
     """Multi-agent deep deterministic policy gradients (Lowe et al., 2017).
 

@@ -35,9 +35,9 @@ def matd3(
     batch_size: int = 128,
     update_every: int = 10,
     updates: int = 1,
-    actor_learning_rate: float | Schedule = 5e-4,
-    critic_learning_rate: float | Schedule = 5e-4,
-    target_rate: float = 0.005,
+    actor_learning_rate: float | Schedule = 1e-3,
+    critic_learning_rate: float | Schedule = 1e-3,
+    target_rate: float = 0.01,
 ) -> System:
     """Multi-agent TD3 (Ackermann et al., 2019; Fujimoto et al., 2018).
 
