@@ -326,12 +326,8 @@ class OpposedGroups(Probe):
     @property
     def spec(self) -> EnvironmentSpec:
         seekers = group_spec(2, (2,), DiscreteActions(2), "seekers")
-        return probe_spec(
-            "opposed_groups",
-            self.length,
-            seekers,
-            group_spec(2, (2,), DiscreteActions(2), "hiders"),
-        )
+        hiders = group_spec(2, (2,), DiscreteActions(2), "hiders")
+        return probe_spec("opposed_groups", self.length, seekers, hiders)
 
     def begin(self, key: jax.Array) -> jax.Array:
         return jax.random.randint(key, (), 0, 2)

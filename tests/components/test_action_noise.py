@@ -19,7 +19,7 @@ from mava.types import ContinuousActions, MultiDiscreteActions
 
 BOX = ContinuousActions((3,), (-2.0, 0.0, 10.0), (-1.0, 5.0, 30.0))
 GROUP = group_spec(2, (3,), BOX)
-HALF = np.asarray([0.5, 2.5, 10.0])
+HALF, MIDDLE = np.asarray([0.5, 2.5, 10.0]), np.asarray([-1.5, 2.5, 20.0])
 NO_MASK = jnp.ones((2, 0), bool)
 
 
@@ -82,7 +82,7 @@ def test_ornstein_uhlenbeck_noise_keeps_its_recurrence_and_its_moments() -> None
     _, (taken, memory) = jax.lax.scan(step, noise.init_memory(group), keys)
     x = np.asarray(memory).reshape(120, -1)
     np.testing.assert_allclose(
-        np.asarray(taken), np.asarray([-1.5, 2.5, 20.0]) + 0.1 * HALF * np.asarray(memory), rtol=1e-5
+        np.asarray(taken), MIDDLE + 0.1 * HALF * np.asarray(memory), rtol=1e-5
     )
     added = (x[1:] - x[:-1] * (1 - 0.25 * 0.5)) / (0.3 * 0.5**0.5)
     assert abs(added.mean()) < 0.01
