@@ -315,11 +315,11 @@ class HiddenCue(Probe):
 
 @dataclasses.dataclass(frozen=True)
 class OpposedGroups(Probe):
-    """Isolates rewards that are opposed. Two of ``seekers`` and two of ``hiders`` see a cue among 2,
-    the same for all, and have 2 actions. A seeker is paid 1 for the action that equals the cue and
-    -1 for the other, and each hider the opposite of the seeker of its index; a hider's own action
-    pays it 0.5 where it equals the cue, else -0.5. The best returns are 1 and -0.5; critics that
-    sum rewards, or mix up the groups, lose one of them."""
+    """Isolates rewards that are opposed. Two of ``seekers`` and two of ``hiders`` see one cue among
+    2 and have 2 actions. A seeker is paid 1 for the action that equals the cue and -1 for the
+    other, and the hider of its index the opposite; a hider's own action adds 0.5 where it equals
+    the cue, else -0.5. The best returns are 1 and -0.5; critics that sum rewards, or mix up the
+    groups, lose one of them."""
 
     length: int = dataclasses.field(default=1, init=False)
 
