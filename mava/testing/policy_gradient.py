@@ -1,4 +1,4 @@
-"""A small actor and critic, on policy: stochastic actions, two losses, epochs of minibatches."""
+"""Small parts of actors and critics, on policy: noise that remembers, and two losses."""
 
 from __future__ import annotations
 
@@ -13,18 +13,12 @@ from mava.core.contexts import (
     ActContext,
     Batch,
     LearnContext,
-    LearnHooks,
     LossOutput,
     Params,
     Selection,
-    Transition,
 )
-from mava.core.keys import address
-from mava.core.learner import LearnerState
-from mava.core.lifecycle import Loss, Plan, PrepareBatch, Record, SelectAction, Update
-from mava.core.plans import BufferPlan
-from mava.functional.loops import scan
-from mava.functional.td import chosen, masked_argmax, td_target
+from mava.core.lifecycle import Loss, PrepareBatch, SelectAction
+from mava.functional.td import chosen, td_target
 from mava.testing.components import alive_mean
 from mava.types import Array, GroupSpec, PyTree
 
@@ -39,21 +33,6 @@ def gaussian_log_prob(mean: Array, spread: float, x: Array) -> Array:
     """The log-density of independent dimensions, ``[..., D]`` -> ``[...]``."""
     each = -0.5 * ((x - mean) / spread) ** 2 - math.log(spread) - 0.5 * math.log(2 * math.pi)
     return each.sum(-1)
-
-
-@dataclasses.dataclass(frozen=True)
-class Categorical(SelectAction):
-    """Samples legal actions from logits. Records ``log_prob`` ``[N]``."""
-
-    def select_action(
-        self, scores: Array, legal_actions: Array, memory: PyTree, context: ActContext
-    ) -> tuple[Selection, PyTree]:
-        ranks = jnp.asarray(scores)
-        if context.explore:
-            ranks = ranks + jax.random.gumbel(context.key, ranks.shape, ranks.dtype)
-        action = masked_argmax(ranks, legal_actions)
-        log_prob = categorical_log_prob(scores, jnp.asarray(legal_actions), action)
-        return Selection(action, {"log_prob": log_prob}), memory
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,27 +59,6 @@ class CorrelatedGaussian(SelectAction):
         action = scores + noise
         log_prob = gaussian_log_prob(scores + shift, self.spread, action)
         return Selection(action, {"log_prob": log_prob, "shift": shift}), noise
-
-
-@dataclasses.dataclass(frozen=True)
-class RecordPolicy(Record):
-    """Stores what the policy was when it acted: its extras, and what was legal."""
-
-    def record(self, transition: Transition) -> dict[str, PyTree]:
-        return {
-            "extras": transition.extras,
-            "legal_actions": transition.timestep.legal_actions,
-        }
-
-
-@dataclasses.dataclass(frozen=True)
-class Rollout(Plan):
-    """All that was collected in ``length`` steps of every environment, used once."""
-
-    length: int = 8
-
-    def plan(self) -> BufferPlan:
-        return BufferPlan.on_policy(self.length)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -175,36 +133,3 @@ class ValueLoss(Loss):
         values = context.value(params, batch).values
         error = {name: (values[name] - batch["target"][name]) ** 2 for name in values}
         return LossOutput(alive_mean(error, batch), {})
-
-
-@dataclasses.dataclass(frozen=True)
-class EpochTrainer(Update):
-    """Several epochs over a batch, each in a new order and in ``minibatches`` gradient steps.
-
-    Attributes:
-        epochs: times that every sequence is used.
-        minibatches: must divide the number of sequences, that is, of environments.
-    """
-
-    epochs: int = 2
-    minibatches: int = 2
-    update_every: int | None = None
-    updates: int = 1
-
-    def update(
-        self, learner: LearnerState, batch: Batch, hooks: LearnHooks
-    ) -> tuple[LearnerState, dict[str, Array], Array | None]:
-        learner, batch = hooks.prepare(learner, batch)
-        size = batch["start"].shape[0]
-        orders = [
-            jax.random.permutation(address(hooks.key, epoch), size) for epoch in range(self.epochs)
-        ]
-        rows = jnp.stack(orders).reshape(self.epochs * self.minibatches, -1)
-
-        def step(learner: LearnerState, rows: Array) -> tuple[LearnerState, dict[str, Array]]:
-            part = jax.tree.map(lambda x: x[rows], batch)
-            gradients, metrics, _ = hooks.gradients(learner, part)
-            return hooks.apply(learner, gradients), metrics
-
-        learner, metrics = scan(step, learner, rows)
-        return learner, jax.tree.map(lambda x: x.mean(0), metrics), None

@@ -8,19 +8,24 @@ from typing import Any
 from mava.components.batches.n_step import NStepReturn
 from mava.components.batches.team_reward import TeamEpisode, TeamReward
 from mava.components.buffers.replay import PrioritisedReplay, UniformReplay
+from mava.components.buffers.rollout import Rollout
 from mava.components.executors.executor import (
     Executor,
+    RecordLegalActions,
     RecordMemory,
+    RecordPolicy,
     RecordState,
     RecordTransition,
 )
 from mava.components.exploration.epsilon_greedy import EpsilonGreedy
+from mava.components.exploration.sample_action import SampleAction
 from mava.components.losses.madqn import MADQNLoss
 from mava.components.losses.value_decomposition import ValueDecompositionLoss
 from mava.components.networks.agent_ids import AgentIds
 from mava.components.networks.mixers import MonotonicMixer
 from mava.components.networks.observation_normaliser import ObservationNormaliser
 from mava.components.networks.q_network import QNetwork
+from mava.components.trainers.epoch_trainer import EpochTrainer
 from mava.components.trainers.trainer import Adam, HardTargetUpdate, SoftTargetUpdate, Trainer
 from mava.core.component import Component
 from mava.core.system import System
@@ -33,12 +38,8 @@ from mava.testing.components import (
 )
 from mava.testing.policy_gradient import (
     Advantage,
-    Categorical,
     CorrelatedGaussian,
-    EpochTrainer,
     PolicyLoss,
-    RecordPolicy,
-    Rollout,
     ValueLoss,
 )
 
@@ -68,9 +69,10 @@ def actor_critic(environment: Environment, *components: Component) -> System:
         Executor(num_environments=4),
         TanhNetwork(width=4),
         TanhCritic(width=4),
-        Categorical(),
+        SampleAction(),
         RecordTransition(),
         RecordMemory(),
+        RecordLegalActions(),
         RecordPolicy(),
         Rollout(length=4),
         Advantage(),

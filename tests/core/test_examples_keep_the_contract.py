@@ -39,13 +39,9 @@ class Discrete(ComponentContract):
 EXAMPLES = [
     components.TanhNetwork(width=3),
     components.TanhCritic(width=3),
-    policy_gradient.Categorical(),
-    policy_gradient.RecordPolicy(),
-    policy_gradient.Rollout(),
     policy_gradient.Advantage(),
     policy_gradient.PolicyLoss(),
     policy_gradient.ValueLoss(),
-    policy_gradient.EpochTrainer(),
 ]
 
 

@@ -10,7 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from mava.components.buffers.rollout import Rollout
 from mava.components.executors.executor import Executor, RecordState
+from mava.components.trainers.epoch_trainer import EpochTrainer
 from mava.components.trainers.trainer import GradientNorm, HardTargetUpdate
 from mava.core.contexts import LearnContext
 from mava.core.dry_run import batch_shapes
@@ -19,7 +21,6 @@ from mava.core.program import Program
 from mava.core.system import build
 from mava.functional.loops import plain_python
 from mava.testing import builders
-from mava.testing.policy_gradient import EpochTrainer, Rollout
 from mava.testing.small_systems import SMALL_SYSTEMS, actor_critic
 from tests.core.composing import SPEC, built, system
 

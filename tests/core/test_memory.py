@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from mava.components.executors.executor import RecordState
+from mava.components.trainers.epoch_trainer import EpochTrainer
 from mava.components.trainers.trainer import Adam
 from mava.core.acting import Acting
 from mava.core.system import System, build
@@ -19,7 +20,7 @@ from mava.core.unrolling import unroll_scores, unroll_values
 from mava.environments import as_factory
 from mava.testing import builders, probes
 from mava.testing.components import TanhCritic, TanhNetwork
-from mava.testing.policy_gradient import CorrelatedGaussian, EpochTrainer
+from mava.testing.policy_gradient import CorrelatedGaussian
 from mava.testing.small_systems import actor_critic
 from tests.core.looping import run
 
