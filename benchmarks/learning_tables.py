@@ -61,7 +61,7 @@ def _section(name: str, task: Task, records: list[dict[str, Any]], runs: pathlib
 def _row(system: str, task: Task, records: list[dict[str, Any]]) -> str:
     last = [record["evaluations"][-1]["mean_return"] for record in records]
     best = [record["absolute_metric"]["mean_return"] for record in records]
-    minutes = statistics.mean(record["wall_seconds"] for record in records) / 60
+    minutes = statistics.mean(record["cpu_seconds"] for record in records) / 60
     known = task.published.get(system)
     converted = ""
     if task.published:

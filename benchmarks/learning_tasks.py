@@ -37,7 +37,7 @@ class Task:
 
     environment: str
     kwargs: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    steps: int = 200_000
+    steps: int = 100_000
     discount: float = 0.99
     scale: float = 1.0
     shift: float = 0.0
@@ -74,7 +74,7 @@ TASKS: dict[str, Task] = {
     "reference": Task("mpe2/simple_reference_v3", discount=0.9, systems=("madqn", "qmix", "mappo")),
     "adversary": Task("mpe2/simple_adversary_v3", discount=0.9, systems=("madqn", "maddpg")),
     "tag": Task("mpe2/simple_tag_v3", discount=0.9, systems=("madqn", "maddpg", "ippo")),
-    "pursuit": Task("pettingzoo/sisl/pursuit_v5", systems=("madqn", "ippo"), steps=100_000),
+    "pursuit": Task("pettingzoo/sisl/pursuit_v5", systems=("madqn", "ippo")),
     "continuous_spread": Task(
         "mpe2/simple_spread_v3",
         {"continuous_actions": True},
@@ -108,4 +108,7 @@ def _settings(name: str, steps: int) -> dict[str, Any]:
         "vdn": {**q_learning, "hidden_sizes": (128, 128)},
         "qmix": {**q_learning, "hidden_sizes": (128, 128)},
         "rec_iql": {"epsilon": epsilon},
+        "maddpg": {"update_every": 16, "hidden_sizes": (128, 128)},
+        "ippo": {"hidden_sizes": (128, 128)},
+        "mappo": {"hidden_sizes": (128, 128)},
     }.get(name, {})

@@ -28,14 +28,20 @@ flags.DEFINE_list("systems", list(SYSTEMS), "Systems to measure.")
 STEPS = 4_000
 """In a round: two rounds of updates on policy."""
 TARGETS = {"madqn": 0.35, "qmix": 0.35, "maddpg": 0.35, "ippo": 0.35}
-OFF_POLICY: dict[str, Any] = {"update_every": 10, "updates": 1, "batch_size": 128}
-WIDTHS: dict[str, dict[str, Any]] = {
-    "rec_iql": {"torso_sizes": (64,), "memory_size": 64, "head_sizes": ()},
-}
+OFF_POLICY: dict[str, Any] = {"update_every": 10, "updates": 1}
+PLAIN = {"hidden_sizes": (64, 64)}
+RECURRENT = {"torso_sizes": (64,), "memory_size": 64, "head_sizes": (), "batch_size": 32}
 
 
 def system(name: str) -> System:
-    options = {**OFF_POLICY, **WIDTHS.get(name, {"hidden_sizes": (64, 64)})}
+    """Recurrent ones train on 32 sequences of 20 steps in place of 128 transitions."""
+    if name in ("ippo", "mappo"):
+        length = 2_000 // FLAGS.environments
+        options = {**PLAIN, "rollout_length": length, "epochs": 10, "minibatches": 5}
+    elif name.startswith("rec_"):
+        options = {**OFF_POLICY, **RECURRENT}
+    else:
+        options = {**OFF_POLICY, **PLAIN, "batch_size": 128}
     return SYSTEMS[name](FLAGS.env, num_environments=FLAGS.environments, **options)
 
 

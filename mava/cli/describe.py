@@ -5,10 +5,11 @@ from __future__ import annotations
 from mava.cli import flags, settings
 from mava.types import EnvironmentSpec
 
-USAGE = "mava describe --system=NAME --env=NAME [--set=component.field=value]..."
+USAGE = "mava describe --system=NAME --env=NAME [--set=name=value]..."
 SUMMARY = (
     "Checks the wiring of a system on an environment, and shows its agents, its hooks in the order "
-    "in which they run, and its components with every field that --set can change. Trains nothing."
+    "in which they run, and its components with every field that --set can change by "
+    "component.field=value. Trains nothing."
 )
 define = settings.define
 

@@ -31,7 +31,8 @@ def define(values: FlagValues) -> None:
     several(
         "set",
         [],
-        "a component's field, such as adam.learning_rate=1e-3; may be repeated; see mava describe",
+        "an argument of the system, such as recurrent=true, or a component's field, such as "
+        "adam.learning_rate=1e-3; may be repeated; see mava describe",
         flag_values=values,
     )
 
@@ -40,15 +41,19 @@ def make_system(values: FlagValues) -> System:
     """The system of the flags.
 
     Raises:
-        ConfigurationError: an unknown system, environment, component or field, with the nearest
-            name; a malformed setting; or a value of the wrong type.
+        ConfigurationError: an unknown system, environment, argument, component or field, with the
+            nearest name; a malformed setting; or a value of the wrong type.
     """
+    from mava.core.settings import parse_options
     from mava.systems import SYSTEMS
 
     if values.system not in SYSTEMS:
         hint = nearest(values.system, SYSTEMS)
         raise ConfigurationError(f"unknown system {values.system!r}{hint}")
-    return SYSTEMS[values.system](make_factory(values)).set(*(values["set"].value or ()))
+    make, settings = SYSTEMS[values.system], values["set"].value or ()
+    arguments = [setting for setting in settings if "." not in setting.partition("=")[0]]
+    fields = [setting for setting in settings if setting not in arguments]
+    return make(make_factory(values), **parse_options(make, arguments)).set(*fields)
 
 
 def make_factory(values: FlagValues) -> EnvironmentFactory:

@@ -6,7 +6,7 @@ import ast
 import inspect
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mava.errors import ConfigurationError, nearest
@@ -60,14 +60,46 @@ def parse_field(owner: str, value: Any, field: str, text: str) -> Any:
         ConfigurationError: for what the field's annotation does not allow, naming the owner, the
             field and what it holds now; or as ``parse_value``.
     """
-    new, hint = parse_value(text), _hints(type(value)).get(field, Any)
-    if not hasattr(value, field) or fits(new, hint):
+    if not hasattr(value, field):
+        return parse_value(text)
+    hint = _hints(type(value)).get(field, Any)
+    return _fitting(f"{owner}.{field}", hint, text, getattr(value, field))
+
+
+def parse_options(function: Callable[..., Any], settings: Sequence[str]) -> dict[str, Any]:
+    """Arguments of a function by keyword, from texts of the form ``name=value``.
+
+    >>> def make(environment, *, recurrent: bool = False, widths: tuple[int, ...] = ()): ...
+    >>> parse_options(make, ["recurrent=true", "widths=(64, 64)"])
+    {'recurrent': True, 'widths': (64, 64)}
+
+    Raises:
+        ConfigurationError: for another form, an unknown name, with the nearest, or a value that its
+            annotation does not allow.
+    """
+    owner = getattr(function, "__name__", repr(function))
+    parameters = inspect.signature(function).parameters.values()
+    known = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+    hints, options = _hints(function), {}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        name = name.strip()
+        if not equals:
+            raise ConfigurationError(f"setting {setting!r} is not of the form name=value")
+        if name not in known:
+            raise ConfigurationError(f"{owner} has no argument {name!r}{nearest(name, known)}")
+        hint = hints.get(name, Any)
+        options[name] = _fitting(f"{owner}'s {name}", hint, text.strip(), known[name])
+    return options
+
+
+def _fitting(owner: str, hint: Any, text: str, now: Any) -> Any:
+    new = parse_value(text)
+    if fits(new, hint):
         return new
     if text.isidentifier() and fits(text, hint):
         return text
-    raise ConfigurationError(
-        f"{owner}.{field} takes {shown(hint)}, not {new!r}; it is {getattr(value, field)!r} now"
-    )
+    raise ConfigurationError(f"{owner} takes {shown(hint)}, not {new!r}; it is {now!r} now")
 
 
 def fits(value: Any, hint: Any) -> bool:
@@ -142,7 +174,7 @@ def _schedule(name: str, node: ast.Call) -> Any:
     return kind(*given.args, **given.kwargs)
 
 
-def _hints(kind: type) -> Mapping[str, Any]:
+def _hints(kind: Callable[..., Any]) -> Mapping[str, Any]:
     try:
         return typing.get_type_hints(kind)
     except Exception:  # names that exist for type checkers only

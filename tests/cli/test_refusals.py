@@ -55,7 +55,7 @@ def _nothing_compiles_and_nothing_is_written(monkeypatch: Any, tmp_path: pathlib
         ),
         ([*TRAIN, "--set=adm.learning_rate=1"], "'adm'; did you mean 'adam'?"),
         ([*TRAIN, "--set=adam.learning_rat=1"], "did you mean 'learning_rate'?"),
-        ([*TRAIN, "--set=adam"], "setting 'adam' is not of the form component.field=value"),
+        ([*TRAIN, "--set=adam"], "setting 'adam' is not of the form name=value"),
         ([*TRAIN, "--set=evaluator.episodes=few"], "evaluator.episodes takes a whole number"),
         ([*TRAIN, "--set=evaluator.episodes=0"], "must be at least 1"),
         (
