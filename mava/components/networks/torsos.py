@@ -10,6 +10,7 @@ import jax.numpy as jnp
 
 from mava.core.plans import check_count
 from mava.errors import ConfigurationError, WiringError, nearest
+from mava.functional.convolution import convolve
 from mava.types import Array, ArraySpec, DiscreteActions, GroupSpec
 
 ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
@@ -94,7 +95,9 @@ class Torso(nn.Module):
         leading = x.shape[: x.ndim - self.rank]
         x = x.reshape(-1, *x.shape[x.ndim - self.rank :])
         for channels, size, stride in self.convolutions:
-            x = activate(nn.Conv(channels, (size, size), (stride, stride))(x))
+            sizes, strides = (size, size), (stride, stride)
+            convolution = nn.Conv(channels, sizes, strides, conv_general_dilated=convolve)
+            x = activate(convolution(x))
         x = x.reshape(x.shape[0], -1)
         for width in self.hidden_sizes:
             x = nn.Dense(width, kernel_init=nn.initializers.orthogonal(self.gain))(x)
