@@ -335,5 +335,9 @@ class Refuse(Hook, arity=Arity.OBSERVE, stage="observe"):
     @abc.abstractmethod
     def refusal(self, state: PyTree, spec: EnvironmentSpec) -> str | None:
         """What is wrong and what to do, as a sentence, or ``None`` to go on. Asked on the host
-        whenever the driver looks at a run, several times a second. ``state`` is the component's
-        statistics from ``prepare_batch``; ``()`` where it keeps none."""
+        whenever the driver looks at a run, several times a second, until ``is_decided``. ``state``
+        is the component's statistics from ``prepare_batch``; ``()`` where it keeps none."""
+
+    def is_decided(self, state: PyTree) -> bool:
+        """Whether ``refusal`` gives the same from now on, so that it is not asked again."""
+        return False

@@ -98,6 +98,7 @@ class Driver:
         self._stride = Stride(runner.step_size)
         self._saved: int | None = None
         self._said = False
+        self._refusers = runner.program.refusers
         if evaluator is not None:
             evaluator.should_stop = lambda: interruption.requested is not None
 
@@ -194,12 +195,13 @@ class Driver:
         """Raises:
         ConfigurationError: a component's statistics show that the run makes no sense.
         """
-        program = self.runner.program
-        for component in program.refusers:
+        for component in self._refusers:
             statistics = self.runner.variables().components.get(component.name, ())
-            reason = component.refusal(statistics, program.spec)
+            reason = component.refusal(statistics, self.runner.program.spec)
             if reason is not None:
                 raise ConfigurationError(f"{component.name}: {reason}")
+            if component.is_decided(statistics):
+                self._refusers = tuple(x for x in self._refusers if x is not component)
 
     def _tell_progress(self) -> None:
         if self._clock() - self._told < _PROGRESS_SECONDS:

@@ -231,6 +231,7 @@ class ComponentContract:
             for spec in self.specs.values():
                 state = component.init_state(spec) if keeps else ()  # type: ignore[attr-defined]
                 assert component.refusal(state, spec) is None
+                assert isinstance(component.is_decided(state), bool)
 
     def test_it_evaluates_an_act_function(self) -> None:
         component = self.make_component()

@@ -203,6 +203,40 @@ def test_a_few_samples_prove_nothing_and_the_dead_do_not_count() -> None:
     assert opposition(garbage) is not None
 
 
+def judged(moments: Any) -> tuple[str | None, bool]:
+    component = TeamReward()
+    return component.refusal(moments, SPEC), component.is_decided(moments)
+
+
+@pytest.mark.parametrize(("size", "batches"), [(2, 1_000), (50_000, 2)])
+def test_opposition_is_decided_once_and_a_run_is_never_refused_later(
+    size: int, batches: int
+) -> None:
+    """After 1,000 batches, or 100,000 transitions: the moments then stay as they are, to the
+    bit."""
+    x = rewards(samples=size)
+    alive = np.ones((size, 1, 3), bool)
+    opposed, shared = (np.stack([x[:, 0], x[:, 1], y], -1)[:, None] for y in (-x[:, 0], x[:, 0]))
+    for first, refused in ((opposed, True), (shared, False)):
+        moments = first_moments(3)
+        for _ in range(batches):
+            assert judged(moments) == (None, False)
+            moments = after_one(moments, first, alive)
+        reason, decided = judged(moments)
+        assert decided
+        assert (reason is not None) == refused
+        for _ in range(3):
+            later = after_one(moments, -opposed if refused else 100 * opposed, alive)
+            jax.tree.map(np.testing.assert_array_equal, later, moments)
+
+
+def test_opposed_rewards_that_are_allowed_are_decided_and_keep_nothing() -> None:
+    component = TeamReward(opposed="allow")
+    assert component.init_state(SPEC) == ()
+    assert component.is_decided(())
+    assert component.refusal((), SPEC) is None
+
+
 @pytest.mark.parametrize("cut", [False, True])
 def test_f16_an_episode_of_four_in_a_sequence_of_six(cut: bool) -> None:
     """No step is filler: the next episode follows. The last step of the first is worth its reward

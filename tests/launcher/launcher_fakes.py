@@ -11,7 +11,7 @@ import numpy as np
 
 import mava
 from mava.core.evaluation import ActFunction, Episodes, Evaluation
-from mava.core.lifecycle import Evaluate, Observe, Stop
+from mava.core.lifecycle import Evaluate, Observe, Refuse, Stop
 from mava.core.observing import Observer, Progress, Run
 from mava.core.system import System, build
 from mava.errors import DivergenceError
@@ -107,17 +107,31 @@ class StopAt(Stop):
         return "far enough" if progress.environment_steps >= self.step else None
 
 
+@dataclasses.dataclass(frozen=True)
+class Judge(Refuse):
+    """Refuses what its statistics call wrong, until they are decided."""
+
+    def refusal(self, state: Any, spec: EnvironmentSpec) -> str | None:
+        EVENTS.append((self.name, "asked", dict(state)))
+        return "the run is wrong; make it right" if state["wrong"] else None
+
+    def is_decided(self, state: Any) -> bool:
+        return bool(state["decided"])
+
+
 def fake_program(
     evaluator: Evaluate | None = None,
     observers: tuple[Observe, ...] = (),
     stops: tuple[Stop, ...] = (),
     environments: int = 1,
+    refusers: tuple[Refuse, ...] = (),
 ) -> Any:
     return types.SimpleNamespace(
         spec=SPEC,
         evaluator=evaluator,
         observers=observers,
         stops=stops,
+        refusers=refusers,
         num_environments=environments,
         init_memory=tuple,
         act=None,

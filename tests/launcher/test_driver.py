@@ -1,8 +1,10 @@
 """The driver: what happens when, and at every kind of end."""
 
+import functools
 import itertools
 import signal
 import threading
+import types
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from launcher_fakes import (
     AlsoRecording,
     FakeEvaluate,
     FakeRunner,
+    Judge,
     Recording,
     StopAt,
     diverge,
@@ -23,7 +26,7 @@ from launcher_fakes import (
     kill,
 )
 
-from mava.errors import DivergenceError, HookError
+from mava.errors import ConfigurationError, DivergenceError, HookError
 from mava.launcher.checkpoints import Checkpoints
 
 in_main_thread = pytest.mark.skipif(
@@ -123,6 +126,28 @@ def test_metrics_are_means_over_trainer_steps_at_fixed_steps() -> None:
         losses += [weights[0]] * (step % 3 == 0)
     for (_, metrics, _), expected in zip(rows, (losses[:3], losses[3:6], losses[6:]), strict=True):
         assert metrics["loss"] == pytest.approx(np.mean(expected), rel=1e-5)
+
+
+def refusing(state: dict[str, bool], changes: dict[int, dict[str, bool]]) -> FakeRunner:
+    """A runner that is judged by statistics that change at environment steps."""
+    at = {step: functools.partial(state.update, change) for step, change in changes.items()}
+    real = types.SimpleNamespace(components={"judge": state})
+    return FakeRunner(fake_program(refusers=(Judge(),)), at, real)  # type: ignore[arg-type]
+
+
+def test_a_run_whose_statistics_are_wrong_ends_with_an_error() -> None:
+    runner = refusing({"wrong": False, "decided": False}, {20: {"wrong": True, "decided": True}})
+    with pytest.raises(ConfigurationError, match="judge: the run is wrong; make it right"):
+        drive(runner, clock=ticking(10.0))
+    assert runner.environment_steps == 20
+
+
+def test_what_is_decided_is_never_asked_again() -> None:
+    runner = refusing(
+        {"wrong": False, "decided": False}, {5: {"decided": True}, 6: {"wrong": True}}
+    )
+    assert drive(runner, clock=ticking(10.0)).reason == "total_steps"
+    assert len(events("asked")) == 5
 
 
 def test_a_stop_condition_ends_the_run_in_good_order() -> None:

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from mava.functional.loops import where_tree
 from mava.types import Array, PyTree
 
 THRESHOLD = 0.1
@@ -18,15 +19,19 @@ _NOISE = 12.0
 """Three standard deviations of a correlation of independent rewards, times the square root of the
 number of samples, when each transition is sampled 16 times."""
 
-_WINDOW = 1_000.0
-"""Batches that the moments reach back over."""
+_BATCHES = 1_000
+"""Batches after which the moments stay as they are."""
+
+_SAMPLES = 100_000
+"""Transitions in them after which they do, if that is sooner."""
 
 
 class Moments(NamedTuple):
-    """Moments of the rewards of each pair of agents over the steps in which both acted.
+    """Moments of the rewards of each pair of agents over the steps in which both acted, in the
+    first batches of a run.
 
     Attributes:
-        batches: float32 ``[]``; batches seen, at most the window's.
+        batches: float32 ``[]``; batches seen.
         samples: float32 ``[]``; transitions in them.
         both: ``[N, N]``; the share of transitions in which both acted.
         first: ``[N, N]``; the mean over all transitions of the row agent's reward, where both
@@ -50,7 +55,8 @@ def first_moments(num_agents: int) -> Moments:
 def seen(
     moments: Moments, reward: Array, alive: Array, all_mean: Callable[[PyTree], PyTree]
 ) -> Moments:
-    """The moments after a batch of rewards ``[B, T, N]`` of agents that were ``alive``."""
+    """The moments after a batch of rewards ``[B, T, N]`` of agents that were ``alive``; as they
+    were, once there are enough."""
     acted = alive.reshape(-1, alive.shape[-1]).astype(jnp.float32)
     paid = jnp.where(acted > 0, reward.reshape(acted.shape), 0.0)
     count = acted.shape[0]
@@ -59,10 +65,18 @@ def seen(
             x / count for x in (acted.T @ acted, paid.T @ acted, paid.T**2 @ acted, paid.T @ paid)
         )
     )
-    batches = jnp.minimum(moments.batches + 1.0, _WINDOW)
+    batches = moments.batches + 1.0
     old = (moments.both, moments.first, moments.square, moments.product)
     moved = jax.tree.map(lambda x, y: x + (y - x) / batches, old, new)
-    return Moments(batches, batches * count, *moved)
+    after = Moments(batches, moments.samples + count, *moved)
+    return where_tree(are_enough(moments), moments, after)  # type: ignore[no-any-return]
+
+
+def are_enough(moments: Moments) -> Array:
+    """Whether the moments are of so many samples that they decide; bool ``[]``. That is after 1,000
+    batches or 100,000 transitions in them, whichever comes first: what a policy learns later does
+    not count."""
+    return (moments.batches >= _BATCHES) | (moments.samples >= _SAMPLES)
 
 
 def most_opposed(moments: Moments) -> tuple[int, int, float] | None:

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mava.components.batches.opposition import first_moments, most_opposed, seen
+from mava.components.batches.opposition import are_enough, first_moments, most_opposed, seen
 from mava.core.contexts import Batch, LearnContext, Params
 from mava.core.lifecycle import PrepareBatch, Refuse
 from mava.errors import ConfigurationError, nearest
@@ -28,10 +28,11 @@ class TeamReward(PrepareBatch, Refuse):
     later, as in the episode's return; the mean is always over all agents. A step in which nobody
     acts pays nothing.
 
-    Rewards of which one agent's gain is another's loss have no meaning as a team's: such an
-    environment is refused as soon as the sampled rewards show it. Two agents count as opposed where
-    both the correlation of their rewards and the same about zero lie below -0.1, and below what
-    chance explains.
+    Rewards of which one agent's gain is another's loss have no meaning as a team's: an environment
+    that shows them at first is refused. It is decided once, when 1,000 batches have been sampled,
+    or as few as hold 100,000 transitions. Two agents count as opposed where both the correlation of
+    their rewards in these and the same about zero lie below -0.1, and below what chance explains. A
+    run is never refused later, whatever is learned, nor one that ends before.
 
     Provides ``individual_reward``, the environment's own, and changes ``reward``. Stands before
     ``NStepReturn``.
@@ -39,10 +40,10 @@ class TeamReward(PrepareBatch, Refuse):
     Attributes:
         kind: ``"mean"`` or ``"sum"``.
         opposed: ``"refuse"`` stops the run for opposed rewards; ``"allow"`` joins them all the
-            same.
+            same, and keeps no statistics.
 
     Raises:
-        ConfigurationError: at construction, for another word; in a run, for opposed rewards.
+        ConfigurationError: at construction, for another word; once in a run, for opposed rewards.
     """
 
     requires: ClassVar[frozenset[str]] = frozenset({"reward", "alive"})
@@ -75,7 +76,7 @@ class TeamReward(PrepareBatch, Refuse):
         return {**batch, "individual_reward": batch["reward"], "reward": given}, state
 
     def refusal(self, state: PyTree, spec: EnvironmentSpec) -> str | None:
-        if self.opposed == "allow":
+        if self.opposed == "allow" or not are_enough(state):
             return None
         pair = most_opposed(jax.tree.map(np.asarray, state))
         if pair is None:
@@ -88,6 +89,9 @@ class TeamReward(PrepareBatch, Refuse):
             f"keeps individual rewards, such as madqn, or ask for the {self.kind} by "
             f"{self.name}.opposed='allow'"
         )
+
+    def is_decided(self, state: PyTree) -> bool:
+        return self.opposed == "allow" or bool(are_enough(state))
 
 
 @dataclasses.dataclass(frozen=True)
