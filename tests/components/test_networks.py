@@ -9,8 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from mava.components.networks.action_value_network import ActionValueNetwork
+from mava.components.networks.actor_network import ActorNetwork
 from mava.components.networks.agent_ids import AgentIds
 from mava.components.networks.q_network import QNetwork
+from mava.components.networks.recurrent_q_network import RecurrentQNetwork
 from mava.components.networks.sharing import sets_of
 from mava.errors import ConfigurationError, WiringError
 from mava.testing.builders import BOX, environment_spec, group_context, group_spec
@@ -182,6 +185,10 @@ def test_other_actions_are_refused_by_agent_and_space(actions: Any) -> None:
     [
         ({"activation": "relo"}, r"q_network\.activation is 'relo'; did you mean 'relu'\?"),
         ({"sharing": "shard"}, r"q_network\.sharing is 'shard'; give 'shared', 'none'"),
+        (
+            {"hidden_gain": 0.0},
+            r"q_network\.hidden_gain is 0\.0; it must be a finite number above 0",
+        ),
         ({"hidden_sizes": (64, 0)}, r"a width in q_network\.hidden_sizes is 0"),
     ],
 )
@@ -195,3 +202,21 @@ def test_a_mapping_names_every_agent() -> None:
         network(sharing={"agents_0": 0, "agents_1": 0}).init_params(
             jax.random.key(0), environment_spec(VECTOR)
         )
+
+
+@pytest.mark.parametrize("made", [QNetwork, ActorNetwork, ActionValueNetwork, RecurrentQNetwork])
+@pytest.mark.parametrize("gain", [None, 0.5])
+def test_hidden_layers_begin_orthogonal_with_their_gain(made: Any, gain: float | None) -> None:
+    fields: dict[str, Any] = {} if gain is None else {"hidden_gain": gain}
+    if made is RecurrentQNetwork:
+        fields |= {"torso_sizes": (3,), "head_sizes": (5,)}
+    else:
+        fields |= {"hidden_sizes": (3, 5)}
+    params = made(**fields).init_params(jax.random.key(0), environment_spec(VECTOR))
+    found = [
+        np.linalg.svd(leaf[0], compute_uv=False)
+        for path, leaf in jax.tree_util.tree_leaves_with_path(params)
+        if "torso" in jax.tree_util.keystr(path) and "kernel" in jax.tree_util.keystr(path)
+    ]
+    assert len(found) == 2
+    np.testing.assert_allclose(np.concatenate(found), 2**0.5 if gain is None else gain, rtol=1e-5)

@@ -10,14 +10,9 @@ import jax
 import jax.numpy as jnp
 
 from mava.components.networks import sharing as sharing_
+from mava.components.networks.feed_forward import FeedForwardFields
 from mava.components.networks.global_state import check_source, global_state, state_size
-from mava.components.networks.torsos import (
-    Head,
-    Torso,
-    as_widths,
-    check_activation,
-    torso_for,
-)
+from mava.components.networks.torsos import Head, Torso, torso_for
 from mava.core.contexts import Params, ValueContext, ValueInputs
 from mava.core.lifecycle import InitParams, Value
 from mava.core.plans import check_count
@@ -52,7 +47,7 @@ class _ActionValue(nn.Module):
 
 
 @dataclasses.dataclass(frozen=True)
-class ActionValueNetwork(InitParams, Value):
+class ActionValueNetwork(FeedForwardFields, InitParams, Value):
     """Q(o, a) of each agent.
 
     Centralised, it sees what all agents of all groups observe and do, and the environment's global
@@ -64,12 +59,8 @@ class ActionValueNetwork(InitParams, Value):
     Owns the parameters ``critic``: per group and critic, leaves ``[K, ...]`` for K sets.
 
     Attributes:
-        hidden_sizes: widths of the dense layers.
-        activation: ``relu``, ``tanh``, ``elu``, ``gelu`` or ``silu``.
-        layer_norm: normalises before each activation.
-        convolutions: as in ``QNetwork``; images of all agents of a group pass the same ones.
-        sharing: ``"shared"`` (one set per group), ``"none"`` (one per agent), or a mapping from
-            agent to set.
+        hidden_sizes, activation, layer_norm, convolutions, sharing, hidden_gain: as in
+            ``FeedForwardFields``; images of all agents of a group pass the same convolutions.
         centralised: whether it sees all agents.
         state: what a centralised critic sees beside all observations. ``"environment"``: the global
             state; ``"auto"``: the same where there is one; ``"observations"``: nothing.
@@ -83,23 +74,15 @@ class ActionValueNetwork(InitParams, Value):
             recorded.
     """
 
-    hidden_sizes: tuple[int, ...] = (64, 64)
     activation: str = "relu"
-    layer_norm: bool = False
-    convolutions: tuple[tuple[int, int, int], ...] | None = None
-    sharing: sharing_.Sharing = "shared"
     centralised: bool = True
     state: str = "auto"
     critics: int = 1
 
     def __post_init__(self) -> None:
-        check_activation(self.name, self.activation)
+        super().__post_init__()
         check_source(self.name, self.state)
         check_count(f"{self.name}.critics", self.critics)
-        object.__setattr__(self, "sharing", sharing_.as_sharing(self.name, self.sharing))
-        object.__setattr__(
-            self, "hidden_sizes", as_widths(f"{self.name}.hidden_sizes", self.hidden_sizes)
-        )
 
     def init_params(self, key: jax.Array, spec: EnvironmentSpec) -> dict[str, PyTree]:
         params: dict[str, PyTree] = {}
@@ -209,9 +192,9 @@ class ActionValueNetwork(InitParams, Value):
         return len(set(sets)) < group.num_agents
 
     def _module(self, group: GroupSpec, spec: EnvironmentSpec) -> _ActionValue:
+        shape = (self.activation, self.layer_norm, self.hidden_gain)
         encoders = tuple(
-            torso_for(g.observation, (), self.convolutions, self.activation, self.layer_norm)
-            for g in self._seen(group, spec)
+            torso_for(g.observation, (), self.convolutions, *shape) for g in self._seen(group, spec)
         )
-        body = Torso(1, self.hidden_sizes, (), self.activation, self.layer_norm)
+        body = Torso(1, self.hidden_sizes, (), *shape)
         return _ActionValue(encoders, Head(body, 1), self.centralised)

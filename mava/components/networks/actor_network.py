@@ -6,14 +6,8 @@ import dataclasses
 
 import jax
 
-from mava.components.networks import sharing as sharing_
-from mava.components.networks.torsos import (
-    Head,
-    as_widths,
-    check_activation,
-    init_module,
-    torso_for,
-)
+from mava.components.networks.feed_forward import FeedForwardFields
+from mava.components.networks.torsos import Head
 from mava.core.contexts import GroupContext, Params
 from mava.core.lifecycle import InitParams, Score
 from mava.errors import WiringError
@@ -34,7 +28,7 @@ def check_bounded(owner: str, group: GroupSpec) -> None:
 
 
 @dataclasses.dataclass(frozen=True)
-class ActorNetwork(InitParams, Score):
+class ActorNetwork(FeedForwardFields, InitParams, Score):
     """The deterministic policy mu(o) of each agent, from its own observation (Lillicrap et al.,
     2016).
 
@@ -46,13 +40,10 @@ class ActorNetwork(InitParams, Score):
     here.
 
     Attributes:
-        hidden_sizes: widths of the dense layers.
-        activation: ``relu``, ``tanh``, ``elu``, ``gelu`` or ``silu``.
-        layer_norm: normalises before each activation.
-        convolutions: as in ``QNetwork``.
-        sharing: ``"shared"`` (one set per group), ``"none"`` (one per agent), or a mapping from
-            agent to set.
-        output_scale: of the last layer's first weights; small, so that no action begins at a bound.
+        hidden_sizes, activation, layer_norm, convolutions, sharing, hidden_gain: as in
+            ``FeedForwardFields``.
+        head_gain: of the orthogonal initialisation of the output; small, so that no action begins
+            at a bound.
 
     Raises:
         ConfigurationError: at construction, for an unknown activation or sharing, or a width below
@@ -60,45 +51,23 @@ class ActorNetwork(InitParams, Score):
         WiringError: at build, for a group with continuous actions that have no finite bounds.
     """
 
-    hidden_sizes: tuple[int, ...] = (64, 64)
     activation: str = "relu"
-    layer_norm: bool = False
-    convolutions: tuple[tuple[int, int, int], ...] | None = None
-    sharing: sharing_.Sharing = "shared"
-    output_scale: float = 0.01
-
-    def __post_init__(self) -> None:
-        check_activation(self.name, self.activation)
-        object.__setattr__(self, "sharing", sharing_.as_sharing(self.name, self.sharing))
-        object.__setattr__(
-            self, "hidden_sizes", as_widths(f"{self.name}.hidden_sizes", self.hidden_sizes)
-        )
+    head_gain: float = 0.01
 
     def init_params(self, key: jax.Array, spec: EnvironmentSpec) -> dict[str, PyTree]:
         params = {}
         for index, group in enumerate(spec.groups):
             check_bounded(self.name, group)
-            module = self._module(group)
-            sets = sharing_.sets_of(group, self.sharing)
-            params[group.name] = sharing_.init_sets(
-                lambda k, m=module, g=group: init_module(m, k, g.observation),  # type: ignore[misc]
-                jax.random.fold_in(key, index),
-                sets,
-            )
+            own_key = jax.random.fold_in(key, index)
+            params[group.name] = self._init(self._head(group), own_key, group, group.observation)
         return {"actor": params}
 
     def score(
         self, params: Params, observation: Array, memory: PyTree, context: GroupContext
     ) -> tuple[Array, PyTree]:
         group = context.group
-        output = sharing_.apply_sets(
-            self._module(group).apply,  # type: ignore[arg-type]
-            params["actor"][group.name],
-            sharing_.sets_of(group, self.sharing),
-            observation,
-            rank=len(group.observation.shape),
-        )
-        return output, memory
+        own, rank = params["actor"][group.name], len(group.observation.shape)
+        return self._apply(self._head(group), own, group, observation, rank), memory
 
     def unroll(
         self,
@@ -110,12 +79,5 @@ class ActorNetwork(InitParams, Score):
     ) -> tuple[Array, PyTree]:
         return self.score(params, observation, memory, context)
 
-    def _module(self, group: GroupSpec) -> Head:
-        torso = torso_for(
-            group.observation,
-            self.hidden_sizes,
-            self.convolutions,
-            self.activation,
-            self.layer_norm,
-        )
-        return Head(torso, code_size(group.actions), self.output_scale)
+    def _head(self, group: GroupSpec) -> Head:
+        return Head(self._torso(group.observation), code_size(group.actions), self.head_gain)

@@ -16,6 +16,7 @@ from mava.components.networks.torsos import (
     init_module,
     torso_for,
 )
+from mava.core.plans import check_positive
 from mava.types import Array, ArraySpec, GroupSpec, PyTree
 
 
@@ -34,7 +35,8 @@ class FeedForwardFields:
         hidden_gain: of the orthogonal initialisation of hidden layers.
 
     Raises:
-        ConfigurationError: for an unknown activation or sharing, or a width below 1.
+        ConfigurationError: for an unknown activation or sharing, a width below 1 or a gain that is
+            not positive.
     """
 
     hidden_sizes: tuple[int, ...] = (64, 64)
@@ -50,6 +52,7 @@ class FeedForwardFields:
         object.__setattr__(self, "sharing", sharing_.as_sharing(owner, self.sharing))
         widths = as_widths(f"{owner}.hidden_sizes", self.hidden_sizes)
         object.__setattr__(self, "hidden_sizes", widths)
+        check_positive(f"{owner}.hidden_gain", self.hidden_gain)
 
     def _torso(self, observation: ArraySpec) -> Torso:
         return torso_for(

@@ -18,7 +18,7 @@ from mava.components.networks.torsos import (
     check_activation,
     torso_for,
 )
-from mava.core.plans import check_count
+from mava.core.plans import check_count, check_positive
 from mava.errors import ConfigurationError
 from mava.functional.loops import scan, vmap
 from mava.types import Array, ArraySpec, GroupSpec, PyTree
@@ -125,7 +125,8 @@ class RecurrentFields:
         hidden_gain: of the orthogonal initialisation of hidden layers.
 
     Raises:
-        ConfigurationError: for an unknown activation or sharing, or a width below 1.
+        ConfigurationError: for an unknown activation or sharing, a width below 1 or a gain that is
+            not positive.
     """
 
     torso_sizes: tuple[int, ...] = (128,)
@@ -145,6 +146,7 @@ class RecurrentFields:
         for field in ("torso_sizes", "head_sizes"):
             widths = as_widths(f"{owner}.{field}", getattr(self, field))
             object.__setattr__(self, field, widths)
+        check_positive(f"{owner}.hidden_gain", self.hidden_gain)
         if not self.torso_sizes:
             raise ConfigurationError(f"{owner}.torso_sizes is empty; give at least one width")
 

@@ -109,19 +109,18 @@ class Head(nn.Module):
     """A torso and a linear output: ``[..., *O]`` -> ``[..., outputs]``.
 
     Attributes:
-        output_scale: the output's weights begin orthogonal and this large; ``None`` for the usual
-            normal ones.
+        gain: of the orthogonal initialisation of the output; ``None`` for the usual normal one.
     """
 
     torso: Torso
     outputs: int
-    output_scale: float | None = None
+    gain: float | None = None
 
     @nn.compact
     def __call__(self, observation: Array) -> Array:
         init = nn.initializers.lecun_normal()
-        if self.output_scale is not None:
-            init = nn.initializers.orthogonal(self.output_scale)
+        if self.gain is not None:
+            init = nn.initializers.orthogonal(self.gain)
         return nn.Dense(self.outputs, kernel_init=init)(self.torso(observation))
 
 
