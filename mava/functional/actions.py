@@ -116,10 +116,29 @@ def straight_through(
     codes = []
     for ranks, flags in _each(actions, logits + noise, legal):
         hard = jax.nn.one_hot(masked_argmax(ranks, flags), ranks.shape[-1])
-        soft = jax.nn.softmax(jnp.where(flags, ranks, -1e9) / temperature)
-        soft = jnp.where(jnp.any(flags, axis=-1, keepdims=True), soft, 0.0)
+        soft = _relaxed(ranks, flags, temperature)
         codes.append(hard + (soft - jax.lax.stop_gradient(soft)))
     return jnp.concatenate(codes, axis=-1)
+
+
+def relaxed(
+    logits: Array, noise: Array, legal: Array, actions: Choices, temperature: float
+) -> jax.Array:
+    """Weights over the options of each choice, ``[..., A]``, the Gumbel-softmax (Jang et al., 2017)
+    itself: ``softmax((logits + noise) / temperature)`` over what is legal. Where nothing is, option
+    0 without a gradient. Arguments are as in ``straight_through``."""
+    codes = []
+    for ranks, flags in _each(actions, logits + noise, legal):
+        soft = _relaxed(ranks, flags, temperature)
+        no_op = jax.nn.one_hot(jnp.zeros(soft.shape[:-1], jnp.int32), soft.shape[-1])
+        codes.append(jnp.where(jnp.any(flags, axis=-1, keepdims=True), soft, no_op))
+    return jnp.concatenate(codes, axis=-1)
+
+
+def _relaxed(ranks: Array, legal: Array, temperature: float) -> jax.Array:
+    """The softmax over what is legal, ``[..., n]`` of one choice; zeros where nothing is."""
+    soft = jax.nn.softmax(jnp.where(legal, ranks, -1e9) / temperature)
+    return jnp.where(jnp.any(legal, axis=-1, keepdims=True), soft, 0.0)
 
 
 def _each(actions: Choices, *arrays: Array) -> list[tuple[jax.Array, ...]]:

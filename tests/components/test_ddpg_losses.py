@@ -207,6 +207,29 @@ def test_choices_go_through_a_straight_through_softmax_over_what_is_legal() -> N
     np.testing.assert_allclose(slope, -0.5 * np.asarray([change, -change]), rtol=1e-4)
 
 
+def test_relaxed_choices_show_the_critic_weights_of_an_agents_own_and_of_others() -> None:
+    fields = batch(action=[[0, 1]])
+    fields |= {
+        "legal_actions": {"agents": jnp.ones((1, 1, 2, 2), bool)},
+        "observation": {"agents": jnp.ones((1, 1, 2, 2))},
+    }
+    seen = []
+
+    def noted(params: Any, batch: Any) -> UnrolledValues:
+        seen.append((batch["own_action"]["agents"], batch["action"]["agents"]))
+        return UnrolledValues({"agents": batch["own_action"]["agents"][..., 0]}, dict)
+
+    made = builders.learn_context(CHOICE, {}, unroll=unroll, value=noted)
+    noise = np.asarray(jax.random.gumbel(jax.random.fold_in(made.key, 0), (1, 1, 2, 2)))
+    for others in ("replay", "policy"):
+        component = DDPGActorLoss(choices="relaxed", others=others, temperature=0.5)
+        component.loss({"actor": jnp.asarray([0.3, 0.2])}, fields, made)
+    expected = jax.nn.softmax((np.asarray([0.3, 0.2], np.float32) + noise) / 0.5)
+    np.testing.assert_allclose(seen[0][0], expected, rtol=1e-5)
+    assert seen[0][1].tolist() == [[[0, 1]]]
+    np.testing.assert_allclose(seen[1][1], expected, rtol=1e-5)
+
+
 def test_target_choices_are_greedy_over_what_is_legal_next() -> None:
     legal = jnp.asarray([[[[True, False], [True, True]]]])
     fields = batch(action=[[0, 0]], discount=[[1.0, 1.0]])
@@ -231,6 +254,7 @@ def test_target_choices_are_greedy_over_what_is_legal_next() -> None:
     [
         (lambda: DDPGCriticLoss(target_noise=-1.0), "target_noise has -1"),
         (lambda: DDPGActorLoss(others="polcy"), "did you mean 'policy'"),
+        (lambda: DDPGActorLoss(choices="relax"), "did you mean 'relaxed'"),
         (lambda: DDPGActorLoss(temperature=0.0), "temperature has 0.0"),
         (lambda: DDPGActorLoss(score_penalty=-1.0), "score_penalty has -1"),
     ],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,6 +16,7 @@ from mava.functional.actions import (
     code_size,
     encode,
     half_range,
+    relaxed,
     squash,
     straight_through,
     uniform_in_bounds,
@@ -98,3 +101,35 @@ def test_the_gradient_of_a_choice_is_that_of_its_softmax(temperature: float) -> 
             for j, other in enumerate(allowed):
                 expected[other] += weights[at] * soft[i] * ((i == j) - soft[j]) / temperature
         np.testing.assert_allclose(gradient[part], expected[part], atol=1e-6)
+
+
+def test_relaxed_choices_are_a_softmax_over_what_is_legal_and_the_no_op_without_one() -> None:
+    rng = np.random.default_rng(2)
+    logits, noise = rng.normal(size=(2, 10)).astype(np.float32)
+    legal = np.asarray([1, 0, 1, 0, 0, 1, 1, 1, 1, 0], bool)
+    found = np.asarray(relaxed(logits, noise, legal, SEVERAL, 0.5))
+    for start, size in ((0, 3), (5, 5)):
+        part = slice(start, start + size)
+        weights = np.where(legal[part], np.exp((logits + noise)[part] / 0.5), 0.0)
+        np.testing.assert_allclose(found[part], weights / weights.sum(), rtol=1e-5)
+    assert found[3:5].tolist() == [1.0, 0.0]
+    slope = jax.grad(lambda x: relaxed(x, noise, legal, SEVERAL, 0.5)[3])(logits)
+    assert not np.any(slope)
+
+
+def test_slopes_of_relaxed_choices_add_up_and_slopes_at_choices_need_not() -> None:
+    """Of a critic that pays option 1 more, and rises towards option 0 at either of them."""
+    flags, zeros = jnp.ones(2, bool), jnp.zeros(2)
+
+    def worth(weights: jax.Array) -> jax.Array:
+        x = weights[1]
+        return x + 0.5 * jnp.sin(2 * jnp.pi * x) * -1.0  # 0 and 1 at the ends, slopes of 1 - pi
+
+    def slope(make: Any, to_1: jax.Array) -> jax.Array:
+        two = DiscreteActions(2)
+        return jax.grad(lambda x: worth(make(jnp.stack([0.0, x]), zeros, flags, two, 1.0)))(to_1)
+
+    way = jnp.linspace(-12.0, 12.0, 2_401)
+    along = jax.vmap(lambda x: slope(relaxed, x))(way)
+    np.testing.assert_allclose(along.sum() * 0.01, 1.0, atol=1e-3)
+    assert (jax.vmap(lambda x: slope(straight_through, x))(way[1_000:1_400]) < 0.0).all()

@@ -16,6 +16,7 @@ from mava.functional.actions import (
     choose,
     clip_to_bounds,
     half_range,
+    relaxed,
     squash,
     straight_through,
 )
@@ -119,6 +120,7 @@ class DDPGCriticLoss(Loss):
 
 
 OTHERS = ("replay", "policy")
+CHOICES = {"straight_through": straight_through, "relaxed": relaxed}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,20 +131,25 @@ class DDPGActorLoss(Loss):
     agent's own action alone (Lowe et al., 2017, equation 5); of several critics the first counts.
     It is the mean over the batch and the agents of a group that acted, summed over groups.
 
-    Choices are made by a straight-through Gumbel-softmax (Jang et al., 2017) over what was legal:
-    one-hot forward, the relaxation's gradient backward.
+    Choices are made by a Gumbel-softmax (Jang et al., 2017) over what was legal. Straight-through,
+    the critic is shown the choice, as in the batches it learns from, and the gradient is that of
+    the relaxation: what moves the actor is the critic's slope at the choice made, and nothing in
+    the critic's own loss ties that slope to what another choice is worth. Relaxed, it is shown
+    weights between the choices, where it has learned nothing; its slopes along the way from one
+    choice to another add up to the difference of their values.
 
     Attributes:
         others: what the others do: ``"replay"``, what they did (Algorithm 1 of the paper), or
             ``"policy"``, what their policies do now, without a gradient.
+        choices: what the critic is shown of a choice, ``"straight_through"`` or ``"relaxed"``.
         temperature: of the softmax.
         score_penalty: weight of the actor's mean squared output, which keeps actions from the
             bounds, and choices from certainty, until the critic knows; gradients vanish there.
         trains: the parameters of the actor.
 
     Raises:
-        ConfigurationError: for another ``others``, a temperature that is not positive or a negative
-            penalty.
+        ConfigurationError: for another ``others`` or ``choices``, a temperature that is not
+            positive or a negative penalty.
     """
 
     requires: ClassVar[frozenset[str]] = frozenset(
@@ -150,15 +157,16 @@ class DDPGActorLoss(Loss):
     )
 
     others: str = "replay"
+    choices: str = "straight_through"
     temperature: float = 1.0
     score_penalty: float = 1e-3
     trains: tuple[str, ...] = ("actor",)
 
     def __post_init__(self) -> None:
-        if self.others not in OTHERS:
-            raise ConfigurationError(
-                f"{self.name}.others is {self.others!r}{nearest(self.others, OTHERS)}"
-            )
+        for field, words in (("others", OTHERS), ("choices", CHOICES)):
+            word = getattr(self, field)
+            if word not in words:
+                raise ConfigurationError(f"{self.name}.{field} is {word!r}{nearest(word, words)}")
         check_range(self.name, "temperature", self.temperature, 1e-6, float("inf"))
         check_range(self.name, "score_penalty", self.score_penalty, 0.0, float("inf"))
 
@@ -202,7 +210,8 @@ class DDPGActorLoss(Loss):
             return squash(scores, group.actions)
         noise = jax.random.gumbel(address(context.key, index), scores.shape)
         legal = batch["legal_actions"][group.name]
-        return straight_through(jnp.asarray(scores), noise, legal, group.actions, self.temperature)
+        choose_by = CHOICES[self.choices]
+        return choose_by(jnp.asarray(scores), noise, legal, group.actions, self.temperature)
 
 
 def _of_the_living(batch: Batch) -> Batch:
