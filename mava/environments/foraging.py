@@ -88,5 +88,6 @@ class Foraging(TupleAgents):
     def step(self, actions: Mapping[AgentID, Any]) -> tuple[dict[AgentID, Any], ...]:
         observations, rewards, terminations, truncations, infos = super().step(actions)
         if not self.agents and self.env.field.any():
-            terminations, truncations = truncations, terminations
+            terminations = dict.fromkeys(terminations, False)
+            truncations = dict.fromkeys(truncations, True)
         return observations, rewards, terminations, truncations, infos

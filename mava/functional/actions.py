@@ -83,6 +83,26 @@ def uniform_in_bounds(
     return from_unit(unit, actions)
 
 
+def idle_where_dead(action: Array, alive: Array, actions: ActionSpec) -> jax.Array:
+    """Actions with what stands for no action in the rows of agents that are dead: option 0 of each
+    choice, the middle of continuous bounds.
+
+    Args:
+        action: ``[..., *actions.array.shape]``, or codes of choices ``[..., A]``.
+        alive: bool ``[...]``.
+        actions: what the rows hold.
+    """
+    action = jnp.asarray(action)
+    if isinstance(actions, ContinuousActions):
+        idle = jnp.asarray(_middle_and_reach(actions)[0])
+    else:
+        idle = jnp.zeros(actions.array.shape, jnp.int32)
+        if jnp.issubdtype(action.dtype, jnp.floating):
+            idle = encode(idle, actions)
+    keep = jnp.asarray(alive).reshape(*alive.shape, *[1] * (action.ndim - alive.ndim))
+    return jnp.where(keep, action, idle.reshape(*[1] * (action.ndim - idle.ndim), *idle.shape))
+
+
 def choose(ranks: Array, legal: Array, actions: Choices) -> jax.Array:
     """The legal option of the highest rank in each choice, int32 ``[..., *actions.array.shape]``;
     0 where none is legal.

@@ -56,7 +56,8 @@ def maddpg(
     target of ``Q_i(o, a_1, ..., a_N)``. Actors climb ``Q_i(o, ..., mu_i(o_i), ...)``. Critics are
     not needed to act. Use it on continuous actions, and where agents have rewards of their own,
     cooperative or opposed; discrete actions go through a straight-through Gumbel-softmax (Jang et
-    al., 2017). With ``centralised=False`` it is DDPG (Lillicrap et al., 2016) of each agent alone.
+    al., 2017), or, with ``choices="relaxed"`` in ``ddpg_actor_loss``, the softmax itself. With
+    ``centralised=False`` it is DDPG (Lillicrap et al., 2016) of each agent alone.
 
     Args:
         environment: a name such as ``"mpe2/simple_tag_v3"``, or a callable that makes an

@@ -49,7 +49,8 @@ def matd3(
     Args:
         target_noise, target_noise_clip: of the target policies' actions, 1 being half the distance
             between the bounds; choices among discrete actions are sampled instead.
-        actor_every: gradient steps between those of actors and targets.
+        actor_every: gradient steps between those of actors and targets; schedules of
+            ``actor_learning_rate`` count the actors' own.
         environment, num_environments, hidden_sizes, sharing, centralised, noise, random_steps,
             n_step, discount, capacity, min_size, batch_size, update_every, updates,
             actor_learning_rate, critic_learning_rate, target_rate: as in ``maddpg``.

@@ -12,6 +12,7 @@ import pytest
 from mava.components.losses.ddpg import DDPGActorLoss, DDPGCriticLoss
 from mava.core.contexts import LearnContext, LossOutput, Unrolled, UnrolledValues
 from mava.errors import ConfigurationError
+from mava.functional.actions import encode
 from mava.testing import builders
 from mava.types import ContinuousActions
 
@@ -94,12 +95,14 @@ def test_the_target_is_the_reward_and_the_least_target_value_of_the_target_polic
 
 
 def test_f15_a_terminal_step_is_worth_its_reward_and_hides_its_agent() -> None:
-    """Agent 0 ends: y = 1. Agent 1 goes on, and its critic sees zeros in the other's place: Q' = 3
-    * (0 + 2) = 6, y = 3 + 0.5 * 6 = 6."""
+    """Agent 0 ends: y = 1. Agent 1 goes on, and its critic sees the middle in the other's place: Q'
+    = 3 * (1 + 2) = 9, y = 3 + 0.5 * 9 = 7.5."""
     output = critic_loss(
         batch(discount=[[0.0, 0.5]]), weights(1.0), weights(3.0, actor=HALF), DDPGCriticLoss()
     )
-    np.testing.assert_allclose(output.loss, 0.5 * np.mean([(1 - 2) ** 2, (6 - 2) ** 2]), rtol=1e-6)
+    np.testing.assert_allclose(
+        output.loss, 0.5 * np.mean([(1 - 2) ** 2, (7.5 - 2) ** 2]), rtol=1e-6
+    )
 
 
 def test_f19_agents_that_are_dead_change_nothing() -> None:
@@ -121,6 +124,30 @@ def test_f19_agents_that_are_dead_change_nothing() -> None:
         found, other = jax.value_and_grad(of)(weights(1.0, actor=HALF), junk)
         assert found == expected
         assert jax.tree.all(jax.tree.map(np.array_equal, other, gradient))
+
+
+@pytest.mark.parametrize("others", ["replay", "policy"])
+@pytest.mark.parametrize("choices", ["straight_through", "relaxed"])
+def test_the_dead_are_shown_doing_the_same_nothing_to_every_critic(
+    others: str, choices: str
+) -> None:
+    seen: list[Any] = []
+
+    def noted(params: Any, batch: Any) -> UnrolledValues:
+        seen.append(batch["action"]["agents"])
+        return UnrolledValues({"agents": jnp.zeros((1, 1, 2))}, dict)
+
+    actor = DDPGActorLoss(others=others, choices=choices)
+    scores = {"actor": jnp.asarray([0.0, 5.0])}
+    legal = {"agents": jnp.ones((1, 1, 2, 2), bool)}
+    fields = {**batch(action=[[1, 1]], alive=[[True, False]]), "legal_actions": legal}
+    fields["observation"] = {"agents": jnp.ones((1, 1, 2, 2))}
+    actor.loss(scores, fields, builders.learn_context(CHOICE, {}, unroll=unroll, value=noted))
+    assert encode(seen[0], CHOICE["agents"].actions)[0, 0, 1].tolist() == [1.0, 0.0]
+    fields = batch(alive=[[True, False]])
+    made = builders.learn_context(SPEC, {}, unroll=unroll, value=noted)
+    actor.loss({"actor": jnp.asarray(1.0)}, fields, made)
+    assert encode(seen[1], BOX)[0, 0, 1].tolist() == [0.0]
 
 
 def test_importance_weighs_items() -> None:

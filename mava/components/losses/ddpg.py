@@ -16,6 +16,7 @@ from mava.functional.actions import (
     choose,
     clip_to_bounds,
     half_range,
+    idle_where_dead,
     relaxed,
     squash,
     straight_through,
@@ -33,8 +34,9 @@ class DDPGCriticLoss(Loss):
     agents (Lowe et al., 2017, equation 6; the minimum over several critics after Fujimoto et al.,
     2018 and Ackermann et al., 2019). The loss is half the squared distance of each Q_k(o, a) from
     y, summed over critics, its mean over the batch and the agents of a group that acted, summed
-    over groups. Agents that are dead weigh nothing: critics of others see zeros in their rows, as
-    they do of what follows an agent's own end. Target policies choose greedily.
+    over groups. Agents that are dead weigh nothing: critics of others see zeros and no action
+    (``idle_where_dead``) in their rows, as they do of what follows an agent's own end. Target
+    policies choose greedily.
 
     Attributes:
         target_noise: standard deviation of noise on the target policies' actions, 1 being half the
@@ -61,7 +63,7 @@ class DDPGCriticLoss(Loss):
             check_range(self.name, field, getattr(self, field), 0.0, float("inf"))
 
     def loss(self, params: Params, batch: Batch, context: LearnContext) -> LossOutput:
-        batch = _of_the_living(batch)
+        batch = _of_the_living(batch, context)
         follows = {n: alive & (batch["discount"][n] > 0) for n, alive in batch["alive"].items()}
         policies = context.unroll(context.target_params, batch).next_scores()
         next_action = {
@@ -71,7 +73,7 @@ class DDPGCriticLoss(Loss):
         following = {
             **batch,
             "next_observation": _zeros(batch["next_observation"], follows),
-            "next_action": _zeros(next_action, follows),
+            "next_action": _idle(next_action, follows, context),
         }
         next_values = context.value(context.target_params, following).next_values()
         values = context.value(params, batch).values
@@ -171,14 +173,14 @@ class DDPGActorLoss(Loss):
         check_range(self.name, "score_penalty", self.score_penalty, 0.0, float("inf"))
 
     def loss(self, params: Params, batch: Batch, context: LearnContext) -> LossOutput:
-        batch = _of_the_living(batch)
+        batch = _of_the_living(batch, context)
         scores = context.unroll(params, batch).scores
         own = {
             group.name: self._action(scores[group.name], batch, group, index, context)
             for index, group in enumerate(context.spec.groups)
         }
         if self.others == "policy":
-            batch = {**batch, "action": jax.lax.stop_gradient(_zeros(own, batch["alive"]))}
+            batch = {**batch, "action": jax.lax.stop_gradient(_idle(own, batch["alive"], context))}
         values = context.value(params, {**batch, "own_action": own}).values
         total = jnp.zeros(())
         per_agent: dict[str, Array] = {}
@@ -214,14 +216,25 @@ class DDPGActorLoss(Loss):
         return choose_by(jnp.asarray(scores), noise, legal, group.actions, self.temperature)
 
 
-def _of_the_living(batch: Batch) -> Batch:
-    """The batch with zeros for what agents that were dead saw and did."""
-    fields = ("observation", "action")
-    return {**batch, **{field: _zeros(batch[field], batch["alive"]) for field in fields}}
+def _of_the_living(batch: Batch, context: LearnContext) -> Batch:
+    """The batch with zeros for what agents that were dead saw, and nothing for what they did."""
+    alive = batch["alive"]
+    return {
+        **batch,
+        "observation": _zeros(batch["observation"], alive),
+        "action": _idle(batch["action"], alive, context),
+    }
 
 
 def _zeros(rows: dict[str, Array], keep: dict[str, Array]) -> dict[str, Array]:
     return {name: zero_where_dead(x, keep[name]) for name, x in rows.items()}
+
+
+def _idle(
+    rows: dict[str, Array], keep: dict[str, Array], context: LearnContext
+) -> dict[str, Array]:
+    groups = context.spec.groups
+    return {g.name: idle_where_dead(rows[g.name], keep[g.name], g.actions) for g in groups}
 
 
 def _as_several(values: Array, like: Array) -> jax.Array:
