@@ -198,7 +198,8 @@ class LearnHooks(NamedTuple):
     """The learn hooks, for a trainer to compose.
 
     Attributes:
-        prepare: learner, batch -> learner with new statistics, prepared batch.
+        prepare: learner, batch -> learner with new statistics, prepared batch. What is computed in
+            this trainer step still sees the old ones.
         gradients: learner, prepared batch -> gradients by set, metrics, priorities or ``None``.
         apply: learner, gradients -> learner one gradient step on, its targets moved.
         key: for the trainer's own randomness (shuffling minibatches).

@@ -78,10 +78,21 @@ class Learning:
         self, learner: LearnerState, batch: Batch, key: jax.Array, all_mean: AllMean = identity
     ) -> tuple[LearnerState, dict[str, Array], Array | None]:
         """One trainer step. The key is the run's; ``learner.updates`` is folded in here, at every
-        gradient step anew."""
+        gradient step anew.
+
+        Statistics that the batch changes take effect after the step: what was acted with them is
+        trained with them, so that on policy the first gradient step meets the policy that acted.
+        """
+        acted_with = learner.components
+
+        def gradients(
+            state: LearnerState, batch: Batch
+        ) -> tuple[Params, dict[str, Array], Array | None]:
+            return self._gradients(state._replace(components=acted_with), batch, key, all_mean)
+
         hooks = LearnHooks(
             prepare=lambda state, batch: self._prepare(state, batch, key, all_mean),
-            gradients=lambda state, batch: self._gradients(state, batch, key, all_mean),
+            gradients=gradients,
             apply=self._apply,
             key=address(key, learner.updates, self.trainer.name),
             recurrent=self.acting.is_recurrent or self.acting.critic_acts,
@@ -101,7 +112,7 @@ class Learning:
     ) -> tuple[LearnerState, Batch]:
         states = dict(learner.components)
         for preparer in self.preparers:
-            context = self._context(preparer, learner._replace(components=states), key, all_mean)
+            context = self._context(preparer, learner, key, all_mean)
             batch, states[preparer.name] = call(
                 preparer, "prepare_batch", batch, states[preparer.name], learner.params, context
             )

@@ -178,7 +178,9 @@ class PrepareBatch(Hook, arity=Arity.CHAIN, stage="learn"):
     def prepare_batch(
         self, batch: Batch, state: PyTree, params: Params, context: LearnContext
     ) -> tuple[Batch, PyTree]:
-        """Fields ``[B, T, ...]`` in and out, and the statistics after this batch."""
+        """Fields ``[B, T, ...]`` in and out, and the statistics after this batch. Networks that are
+        called in this trainer step, here and in losses, still see those before it, with which it
+        was acted."""
 
 
 class Value(Hook, arity=Arity.OPTIONAL, stage="learn"):

@@ -30,6 +30,7 @@ def convolve(
     Returns:
         ``[B, H', W', D]``.
     """
+    x, kernel = jnp.asarray(x), jnp.asarray(kernel)
     if jax.default_backend() != "cpu":
         return jax.lax.conv_general_dilated(x, kernel, strides, padding, **options)
     return patches(x, kernel.shape[:2], strides, padding) @ kernel.reshape(-1, kernel.shape[-1])

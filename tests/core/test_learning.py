@@ -12,6 +12,7 @@ import pytest
 
 from mava.components.buffers.rollout import Rollout
 from mava.components.executors.executor import Executor, RecordState
+from mava.components.networks.observation_normaliser import ObservationNormaliser
 from mava.components.trainers.epoch_trainer import EpochTrainer
 from mava.components.trainers.trainer import GradientNorm, HardTargetUpdate
 from mava.core.contexts import LearnContext
@@ -117,6 +118,21 @@ def test_statistics_reach_the_act_function() -> None:
         shown = np.asarray(batch["observation"][name])[np.asarray(alive)]
         np.testing.assert_allclose(statistics[name].mean, shown.mean(0), rtol=1e-5)
         assert statistics[name].seen == len(shown)
+
+
+def test_statistics_that_a_batch_changes_take_effect_after_it() -> None:
+    """So the first step sees observations as they are, and the second normalised ones."""
+    losses = []
+    for program in (built(), built(ObservationNormaliser())):
+        learner, batch, key = inputs(program)
+        learn = jax.jit(program.learn)
+        after, first, _ = learn(learner, batch, key)
+        _, second, _ = learn(learner._replace(components=after.components), batch, key)
+        losses.append([float(metrics["madqn_loss/loss"]) for metrics in (first, second)])
+    plain, normalised = losses
+    assert plain[0] == plain[1]
+    assert normalised[0] == pytest.approx(plain[0], rel=1e-5)
+    assert normalised[1] != pytest.approx(plain[1], rel=1e-2)
 
 
 @dataclasses.dataclass(frozen=True)

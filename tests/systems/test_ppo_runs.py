@@ -10,6 +10,7 @@ import pytest
 from gymnasium import spaces
 
 from mava.components.batches.rewards import RewardScaling
+from mava.components.networks.observation_normaliser import ObservationNormaliser
 from mava.core.system import System, build
 from mava.core.unrolling import unroll_scores
 from mava.environments import as_factory
@@ -61,6 +62,25 @@ def test_f18_training_computes_the_log_probabilities_that_acting_recorded(recurr
         batch["extras"]["agents"]["log_prob"],
         atol=1e-5,
     )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recurrent", [False, True])
+def test_the_first_gradient_step_meets_the_policy_that_acted(recurrent: bool) -> None:
+    """Though every batch moves the moments by which observations are normalised, and with it the
+    units of values."""
+    one_step = {"epochs": 1, "minibatches": 1, "sequence_length": 4}
+    system = small(recurrent=recurrent, **one_step)
+    network = "recurrent_policy_network" if recurrent else "policy_network"
+    system = system.replace(network, head_gain=1.0)
+    runner = started(system.with_(ObservationNormaliser(), before="agent_ids"))
+    for round in range(1, 4):
+        metrics = runner.advance(16 * round).metrics
+        (kl,) = metrics["ppo_loss/approx_kl"]
+        assert abs(kl) < 1e-6
+        assert tuple(metrics["ppo_loss/clip_fraction"]) == (0.0,)
+    moments = runner.variables().components["observation_normaliser"]["agents"]
+    assert np.abs(np.asarray(moments.variance) - 1.0).max() > 0.1
 
 
 @pytest.mark.slow

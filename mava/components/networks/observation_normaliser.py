@@ -24,8 +24,8 @@ class ObservationNormaliser(TransformObservation, PrepareBatch):
     and each group's agents together. They are published with the parameters: acting and evaluating
     use those of the last trainer step and never change them. Before the first, the mean is 0 and
     the variance 1. Since observations are stored as they came, old ones are normalised by the
-    moments of today. On policy that means that a batch is trained on with moments that it has
-    changed a little since it was acted on, less and less as the count grows.
+    moments of today. What a batch adds counts after the trainer step on it, so on policy it is
+    trained on as it was acted on.
 
     Observations of whole numbers (images of bytes, which networks divide by 255) pass unchanged.
     Agent ids are not touched, because they are appended after this.
