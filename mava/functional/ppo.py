@@ -61,6 +61,7 @@ def masked_standardise(x: Array, weight: Array) -> jax.Array:
     that ``weight`` marks; the others become 0, and have no influence even if they are not finite.
 
     A single entry has no spread: it stays as it is. Entries that differ by rounding alone become 0.
+    One that is marked and not finite makes NaN of all, so that it does not go unnoticed.
 
     Args:
         x: any shape.
@@ -74,7 +75,7 @@ def masked_standardise(x: Array, weight: Array) -> jax.Array:
     spread = jnp.sqrt(jnp.sum(away**2) / jnp.maximum(count, 1.0))
     largest = jnp.max(jnp.abs(kept))
     floor = 1e-5 * largest + 1e-12
-    standard = jnp.where(spread > floor, away / jnp.maximum(spread, 1e-12), 0.0)
+    standard = jnp.where(spread <= floor, 0.0, away / jnp.maximum(spread, 1e-12))
     return jnp.where(count > 1.0, standard, kept)
 
 

@@ -34,7 +34,8 @@ def filled(batch: Any, garbage: float) -> Any:
         alive = batch["alive"]["agents"].reshape(*x.shape[:3], *[1] * (x.ndim - 3))
         return jnp.where(alive, x, garbage)
 
-    fields = ("observation", "reward", "extras", "advantage", "value", "value_target")
+    fields = ("observation", "next_observation", "reward", "extras")
+    fields += ("advantage", "value", "value_target")
     return {**batch, **{name: jax.tree.map(fill, batch[name]) for name in fields}}
 
 
@@ -184,7 +185,9 @@ def test_f08_a_policy_that_may_do_nothing_has_a_finite_loss_and_no_gradient() ->
     np.testing.assert_array_equal(slope, 0.0)
 
 
-def advantages(component: GeneralisedAdvantage, truncated: bool, **changes: Any) -> Any:
+def advantages(
+    component: GeneralisedAdvantage, truncated: bool, state: Any = None, **changes: Any
+) -> Any:
     """One agent, one step of reward 1 from V = 2 to the true last observation, V = 10, before a
     reset, V = 0."""
     group = builders.group_spec(1, (1,), 2)
@@ -201,9 +204,8 @@ def advantages(component: GeneralisedAdvantage, truncated: bool, **changes: Any)
         **changes,
     }
     value = builders.learn_context(spec, value=linear_critic)
-    return component.prepare_batch(
-        batch, component.init_state(spec), {"critic": jnp.ones(1)}, value
-    )
+    state = component.init_state(spec) if state is None else state
+    return component.prepare_batch(batch, state, {"critic": jnp.ones(1)}, value)
 
 
 RAW = GeneralisedAdvantage(discount=0.9, normalise_advantage=False, normalise_values=False)
@@ -254,6 +256,76 @@ def test_values_are_read_in_units_of_the_targets() -> None:
     np.testing.assert_allclose(in_rewards(statistics, jnp.asarray([0.0, 1.5])), [3.0, 6.0])
     nothing_seen = GeneralisedAdvantage().init_state(SPEC)["agents"]
     assert in_rewards(nothing_seen, jnp.asarray(7.0)) == 0.0
+
+
+def test_values_are_read_in_old_units_and_targets_written_in_new_ones() -> None:
+    """By hand: with mean 3 and deviation 2 the critic's 2, 10, 0, 0 are 7, 23, 3, 3 in rewards, so
+    the returns are 1 + 0.9 * 23 = 21.7 and 2.7. Of 6 targets so far and these 2 the mean is 5.3 and
+    the variance 41.4325."""
+    component = GeneralisedAdvantage(discount=0.9, normalise_advantage=False)
+    seen = {"agents": Moments(jnp.asarray(6.0), jnp.asarray(3.0), jnp.asarray(4.0))}
+    batch, after = advantages(component, True, seen)
+    shown = {name: np.asarray(batch[name]["agents"])[0, :, 0] for name in component.provides}
+    np.testing.assert_allclose(shown["advantage"], [14.7, -0.3], rtol=1e-4)
+    np.testing.assert_array_equal(shown["value"], [2.0, 0.0])
+    np.testing.assert_allclose(shown["value_target"], [2.54786, -0.40393], rtol=1e-4)
+    np.testing.assert_allclose(tuple(after["agents"]), (8.0, 5.3, 41.4325), rtol=1e-5)
+
+
+def counted(*alive: Any, given: Any = None) -> Any:
+    """The statistics of targets after batches in which these agents lived."""
+    component = GeneralisedAdvantage(window=2)
+    state = component.init_state(SPEC)
+    for seed, living in enumerate(alive):
+        batch = builders.batch(SPEC, size=4, seed=seed)
+        batch["alive"] = {"agents": jnp.broadcast_to(living, batch["alive"]["agents"].shape)}
+        _, state = component.prepare_batch(batch, state, parameters(), given or context())
+    return state["agents"]
+
+
+def test_a_reward_that_is_not_a_number_reaches_the_losses() -> None:
+    """And with them the check that ends a run, rather than training on zeros."""
+    reward = {"agents": jnp.asarray([[[1.0], [jnp.nan]]])}
+    batch, _ = advantages(GeneralisedAdvantage(), True, reward=reward)
+    assert np.isnan(batch["advantage"]["agents"]).all()
+    assert np.isnan(batch["value_target"]["agents"]).all()
+
+
+@pytest.mark.slow
+def test_a_batch_in_which_all_are_dead_leaves_the_statistics_as_they_are() -> None:
+    before, after = counted(True), counted(True, False)
+    np.testing.assert_array_equal(before, after)
+    assert after.seen > 0
+    # A batch after it counts for one part of two, as the window says, and not for all.
+    first, _, last = (counted(*a).mean for a in ((True,), (True, False), (True, False, True)))
+    alone = counted(False, False, True).mean
+    assert abs(float(last - alone)) > 0.1 * abs(float(first - alone)) > 0.0
+
+
+@pytest.mark.slow
+def test_devices_that_train_together_keep_the_same_statistics() -> None:
+    """Though more agents live on one than on the other."""
+    given = dataclasses.replace(context(), all_mean=lambda tree: jax.lax.pmean(tree, "devices"))
+    living = jnp.asarray([[True, True], [True, False]])
+    found = jax.vmap(lambda one: counted(one, one, one, given=given), axis_name="devices")(living)
+    for x in found:
+        assert x[0] == x[1]
+
+
+@pytest.mark.slow
+def test_f17_a_critic_of_everything_is_not_harmed_by_what_is_shown_of_the_dead() -> None:
+    def joint(params: Any, batch: Any) -> UnrolledValues:
+        def of(field: str) -> Any:
+            each = batch[field]["agents"] @ params["critic"]
+            return {"agents": jnp.broadcast_to(each.sum(-1, keepdims=True), each.shape)}
+
+        return UnrolledValues(of("observation"), lambda: of("next_observation"))
+
+    batch = filled(builders.batch(SPEC, length=5), jnp.nan)
+    component, given = GeneralisedAdvantage(), builders.learn_context(SPEC, value=joint)
+    prepared, _ = component.prepare_batch(batch, component.init_state(SPEC), parameters(), given)
+    assert np.isfinite(prepared["advantage"]["agents"]).all()
+    assert np.isfinite(prepared["value_target"]["agents"]).all()
 
 
 @pytest.mark.slow

@@ -38,6 +38,11 @@ class GeneralisedAdvantage(PrepareBatch):
     batch every value counts as 0. They are kept with the trainer's state and changed by training
     alone. Advantages are of rewards as they are.
 
+    Values, also those that are bootstrapped from, are read in the units in which the critic learned
+    them, before the batch counts; targets are written in those after. ``value`` stays as the critic
+    gave it, so that clipping bounds the steps of its output. The output layer is not rescaled when
+    the units move (as in PopArt; van Hasselt et al., 2016): the critic follows them by learning.
+
     Attributes:
         discount: of one step.
         trace: the paper's lambda.
@@ -111,9 +116,7 @@ class GeneralisedAdvantage(PrepareBatch):
             if before is None:
                 target[group] = returns
                 continue
-            share = jnp.sum(alive.astype(jnp.float32)) * (self.window - 1.0)
-            recent = before._replace(seen=jnp.minimum(before.seen, share))
-            statistics[group] = updated(recent, returns, alive, context.all_mean)
+            statistics[group] = self._counted(before, returns, alive, context)
             target[group] = in_units(statistics[group], returns)
         prepared = {
             **batch,
@@ -123,14 +126,29 @@ class GeneralisedAdvantage(PrepareBatch):
         }
         return prepared, statistics if self.normalise_values else state
 
+    def _counted(
+        self, before: Moments, returns: Array, alive: Array, context: LearnContext
+    ) -> Moments:
+        """The statistics after a batch. A small batch must not make light of those before it, so
+        all that were seen stay counted, whatever part of them this one replaces."""
+        count = context.all_mean(jnp.sum(alive.astype(jnp.float32)))
+        recent = before._replace(seen=jnp.minimum(before.seen, count * (self.window - 1.0)))
+        after = updated(recent, returns, alive, context.all_mean)
+        return after._replace(seen=before.seen + count)
+
 
 def with_finite_observations(batch: Batch) -> Batch:
-    """The batch with zeros for numbers that are not finite in observations of dead agents."""
-    observation = {
-        group: finite_where_dead(batch["observation"][group], alive)
-        for group, alive in batch["alive"].items()
+    """The batch with zeros for numbers that are not finite in observations of dead agents, which
+    critics of everything look at."""
+    fields: Batch = {
+        field: {
+            group: finite_where_dead(batch[field][group], alive)
+            for group, alive in batch["alive"].items()
+        }
+        for field in ("observation", "next_observation")
+        if field in batch
     }
-    return {**batch, "observation": observation}
+    return {**batch, **fields}
 
 
 def in_rewards(statistics: Moments | None, value: Array) -> Array:
@@ -146,7 +164,8 @@ def _next(flags: Array) -> Array:
 
 
 def in_units(statistics: Moments, returns: Array) -> Array:
-    """Returns in units of their statistics. A spread that is only rounding counts as none."""
+    """Returns in units of their statistics. A spread that is only rounding counts as none; one that
+    is not finite makes NaN of all, so that it does not go unnoticed."""
     spread = jnp.sqrt(statistics.variance)
-    real = spread > 1e-5 * jnp.abs(statistics.mean)
-    return jnp.where(real, (returns - statistics.mean) / jnp.where(real, spread, 1.0), 0.0)
+    none = spread <= 1e-5 * jnp.abs(statistics.mean)
+    return jnp.where(none, 0.0, (returns - statistics.mean) / jnp.where(none, 1.0, spread))
