@@ -18,7 +18,6 @@ from mava.systems import SYSTEMS, maddpg, matd3
 from mava.testing.builders import batch
 from mava.testing.toys import Spaces
 from tests.faults.collecting import collected
-from tests.systems.every import every
 from tests.systems.solving import evaluated
 from tests.topologies.running import assert_equal, differs, params, ran, started, stored
 
@@ -61,14 +60,6 @@ def test_each_of_two_opposed_groups_learns_its_own_reward(options: dict[str, Any
 )
 def test_returns_of_several_steps(name: str, options: dict[str, Any]) -> None:
     system = quick(name, "probe/delayed_reward", **options)
-    assert evaluated(system, ran(system, 1_200)).returns == (1.0,) * 16
-
-
-@pytest.mark.slow
-def test_relaxed_choices_agree() -> None:
-    """With this seed straight-through ones part again: the critic values all four joint choices
-    right, yet its slope at one of them leads an agent away from the other."""
-    system = every("maddpg", "probe/agreement").replace("ddpg_actor_loss", choices="relaxed")
     assert evaluated(system, ran(system, 1_200)).returns == (1.0,) * 16
 
 
