@@ -75,7 +75,8 @@ def mappo(
         discount: of one step.
         trace: lambda of the advantages.
         clip: of the probability ratio.
-        value_clip: of the critic's steps; ``None`` for no clipping.
+        value_clip: of the critic's steps in an update, in its units: the spread of returns, or with
+            ``normalise_values=False`` rewards, where 0.2 may be little; ``None`` for no clipping.
         entropy_coefficient: a number or a schedule over gradient steps.
         max_kl: where an update stops early; ``None`` for never.
         normalise_values: the critic learns targets in units of their own spread.

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from mava.components.networks.policy_network import PolicyNetwork
+from mava.components.networks.policy_network import PolicyNetwork, kept_between
 from mava.components.networks.value_network import CentralValueNetwork, ValueNetwork
 from mava.core.contexts import ValueContext, ValueInputs
 from mava.errors import ConfigurationError, WiringError
@@ -45,6 +45,25 @@ def test_scores_have_one_logit_for_each_option_or_a_mean_and_a_deviation() -> No
     assert continuous.shape == (3, 4)
     np.testing.assert_array_equal(continuous[:, 2:], -1.0)
     assert scores(builders.BOX, initial_log_std=9.0)[0, 2] == 2.0  # kept in range
+
+
+def test_a_deviation_that_left_its_range_can_come_back_and_goes_no_further() -> None:
+    """Descent moves against the slope."""
+    x = jnp.asarray([-6.0, -6.0, 0.0, 0.0, 3.0, 3.0])
+    slope = jnp.asarray([1.0, -1.0, 1.0, -1.0, 1.0, -1.0])
+    kept, back = jax.vjp(lambda x: kept_between(x, -5.0, 2.0), x)
+    np.testing.assert_array_equal(kept, [-5.0, -5.0, 0.0, 0.0, 2.0, 2.0])
+    np.testing.assert_array_equal(back(slope)[0], [0.0, -1.0, 1.0, -1.0, 1.0, 0.0])
+    group = builders.group_spec(3, (2,), builders.BOX)
+    network = PolicyNetwork(hidden_sizes=(4,), initial_log_std=3.0)
+    params = network.init_params(jax.random.key(0), builders.environment_spec(group))
+
+    def deviations(params: Any) -> Any:
+        context = builders.group_context(group)
+        return network.score(params, jnp.ones((3, 2)), (), context)[0][:, 2:].sum()
+
+    found = jax.grad(deviations)(params)["policy"]["agents"]["params"]["log_std"]
+    np.testing.assert_array_equal(found, 3.0)
 
 
 def slopes(critic: Any, spec: EnvironmentSpec) -> tuple[np.ndarray, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 
 import flax.linen as nn
@@ -18,6 +19,25 @@ from mava.types import Array, ContinuousActions, EnvironmentSpec, GroupSpec, PyT
 
 LOG_STD_RANGE = (-5.0, 2.0)
 """Within which the logarithm of a standard deviation is kept."""
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(1, 2))
+def kept_between(x: Array, low: float, high: float) -> Array:
+    """``jnp.clip`` for a parameter. Outside, ``jnp.clip`` has no gradient, so a parameter that left
+    the range would never come back; this one lets descent lead inwards."""
+    return jnp.clip(x, low, high)
+
+
+def _kept(x: Array, low: float, high: float) -> tuple[Array, Array]:
+    return jnp.clip(x, low, high), x
+
+
+def _inwards(low: float, high: float, x: Array, slope: Array) -> tuple[Array]:
+    outwards = ((x > high) & (slope < 0.0)) | ((x < low) & (slope > 0.0))
+    return (jnp.where(outwards, 0.0, slope),)
+
+
+kept_between.defvjp(_kept, _inwards)
 
 
 class PolicyHead(nn.Module):
@@ -43,7 +63,7 @@ class PolicyHead(nn.Module):
         if self.initial_log_std is None:
             return scores
         constant = nn.initializers.constant(self.initial_log_std)
-        log_std = jnp.clip(self.param("log_std", constant, (self.outputs,)), *LOG_STD_RANGE)
+        log_std = kept_between(self.param("log_std", constant, (self.outputs,)), *LOG_STD_RANGE)
         return jnp.concatenate([scores, jnp.broadcast_to(log_std, scores.shape)], axis=-1)
 
 
