@@ -99,6 +99,10 @@ def test_a_rate_of_one_is_a_copy() -> None:
         (lambda: Adam(learning_rate=-1.0), r"adam\.learning_rate has -1\.0"),
         (lambda: Adam(learning_rate="fast"), r"adam\.learning_rate is 'fast'"),
         (lambda: Adam(max_gradient_norm=0.0), r"adam\.max_gradient_norm is 0\.0"),
+        (lambda: Adam(max_gradient_norm=float("nan")), r"adam\.max_gradient_norm is nan"),
+        (lambda: Adam(epsilon=-1e-8), r"adam\.epsilon is -1e-08"),
+        (lambda: HardTargetUpdate(period=0.5), r"hard_target_update\.period is 0\.5"),
+        (lambda: SoftTargetUpdate(rate="slow"), r"soft_target_update\.rate is 'slow'"),
     ],
 )
 def test_values_that_could_not_work_are_refused(make: Any, message: str) -> None:

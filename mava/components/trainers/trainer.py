@@ -12,7 +12,7 @@ import optax
 from mava.core.contexts import Batch, LearnContext, LearnHooks, Params
 from mava.core.learner import LearnerState
 from mava.core.lifecycle import Measure, Optimise, Update, UpdateTargets
-from mava.core.plans import check_count
+from mava.core.plans import check_count, check_positive
 from mava.errors import ConfigurationError
 from mava.functional.loops import where_tree
 from mava.functional.schedules import Schedule, as_schedule, check_range
@@ -54,7 +54,8 @@ class Adam(Optimise):
             Fujimoto et al., 2018). Schedules count its updates.
 
     Raises:
-        ConfigurationError: for a negative rate or norm, or an ``every`` below 1.
+        ConfigurationError: for a negative rate, a norm or epsilon that is not positive, or an
+            ``every`` below 1.
     """
 
     learning_rate: float | Schedule = 5e-4
@@ -66,11 +67,9 @@ class Adam(Optimise):
     def __post_init__(self) -> None:
         check_count(f"{self.name}.every", self.every)
         check_range(self.name, "learning_rate", self.learning_rate, 0.0, float("inf"))
-        if self.max_gradient_norm is not None and self.max_gradient_norm <= 0:
-            raise ConfigurationError(
-                f"{self.name}.max_gradient_norm is {self.max_gradient_norm}; it must be positive, "
-                "or None"
-            )
+        check_positive(f"{self.name}.epsilon", self.epsilon)
+        if self.max_gradient_norm is not None:
+            check_positive(f"{self.name}.max_gradient_norm", self.max_gradient_norm)
 
     def optimiser(self) -> optax.GradientTransformation:
         clip = (
@@ -114,8 +113,7 @@ class HardTargetUpdate(UpdateTargets):
     targets: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        if self.period < 1:
-            raise ConfigurationError(f"{self.name}.period is {self.period}; it must be at least 1")
+        check_count(f"{self.name}.period", self.period)
 
     def update_targets(self, params: Params, target_params: Params, updates: Array) -> Params:
         due = updates % self.period == 0
@@ -133,7 +131,8 @@ class SoftTargetUpdate(UpdateTargets):
 
     def __post_init__(self) -> None:
         check_count(f"{self.name}.every", self.every)
-        if not 0.0 < self.rate <= 1.0:
+        check_positive(f"{self.name}.rate", self.rate)
+        if self.rate > 1.0:
             raise ConfigurationError(f"{self.name}.rate is {self.rate}; it must lie in (0, 1]")
 
     def update_targets(self, params: Params, target_params: Params, updates: Array) -> Params:
