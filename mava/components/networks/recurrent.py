@@ -122,7 +122,7 @@ class RecurrentFields:
             ``None`` chooses two small ones for images of 5 x 5 pixels and more.
         sharing: ``"shared"`` (one set per group), ``"none"`` (one per agent), or a mapping from
             agent to set.
-        hidden_gain: of the orthogonal initialisation of hidden layers.
+        hidden_gain: of the orthogonal initialisation of hidden dense layers.
 
     Raises:
         ConfigurationError: for an unknown activation or sharing, a width below 1 or a gain that is
