@@ -44,11 +44,9 @@ def madqn(
     Hasselt et al., 2016).
 
     Every agent learns Q-values of its own observation and action from its own reward, as if the
-    others were
-    part of the environment: ``r + discount * Q'(o', argmax_a Q(o', a))`` is the target of ``Q(o,
-        a)``. Use
-    it as the first system to try, on discrete actions and observations that show what matters;
-    where one team reward must be divided, value decomposition does better.
+    others were part of the environment: ``r + discount * Q'(o', argmax_a Q(o', a))`` is the target
+    of ``Q(o, a)``. Use it as the first system to try, on discrete actions and observations that
+    show what matters; where one team reward must be divided, value decomposition does better.
 
     Args:
         environment: a name such as ``"mpe2/simple_spread_v3"``, or a callable that makes an

@@ -189,9 +189,9 @@ def test_garbage_in_dead_rows_changes_neither_loss_nor_gradient(garbage: float) 
 _SHAPES = {"w": (1, 4), "v": (4, 2)}
 
 
-@pytest.mark.parametrize("huber", [0.0, -1.0])
+@pytest.mark.parametrize("huber", [0.0, -1.0, float("nan")])
 def test_huber_is_positive(huber: float) -> None:
-    with pytest.raises(ConfigurationError, match=r"madqn_loss\.huber is .*; it must be positive"):
+    with pytest.raises(ConfigurationError, match=r"madqn_loss\.huber is .*; it must be a finite"):
         MADQNLoss(huber=huber)
 
 

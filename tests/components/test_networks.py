@@ -220,3 +220,11 @@ def test_hidden_layers_begin_orthogonal_with_their_gain(made: Any, gain: float |
     ]
     assert len(found) == 2
     np.testing.assert_allclose(np.concatenate(found), 2**0.5 if gain is None else gain, rtol=1e-5)
+
+
+@pytest.mark.parametrize("sharing", [None, 3, "share", ("agents_0", "agents_1"), ["shared"]])
+def test_sharing_that_says_nothing_is_refused_when_it_is_written(sharing: Any) -> None:
+    with pytest.raises(
+        ConfigurationError, match=r"sharing is .*; give 'shared', 'none' or a mapping"
+    ):
+        network(sharing=sharing)

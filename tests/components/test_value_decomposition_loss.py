@@ -254,7 +254,8 @@ def test_huber_and_refusals() -> None:
     quadratic = scene.loss(ValueDecompositionLoss())
     assert scene.loss(ValueDecompositionLoss(huber=1e6)).loss == pytest.approx(quadratic.loss)
     assert scene.loss(ValueDecompositionLoss(huber=0.1)).loss < quadratic.loss
-    with pytest.raises(ConfigurationError, match="huber is 0"):
-        ValueDecompositionLoss(huber=0)
+    for huber in (0, -1.0, float("nan")):
+        with pytest.raises(ConfigurationError, match=f"huber is {huber}"):
+            ValueDecompositionLoss(huber=huber)
     with pytest.raises(ConfigurationError, match="overestimate_weight"):
         ValueDecompositionLoss(overestimate_weight=2.0)

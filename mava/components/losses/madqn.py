@@ -6,13 +6,13 @@ import dataclasses
 from typing import ClassVar
 
 import jax.numpy as jnp
-import optax
 
 from mava.core.contexts import Batch, LearnContext, LossOutput, Params
 from mava.core.lifecycle import Loss
-from mava.errors import ConfigurationError
+from mava.core.plans import check_positive
 from mava.functional.schedules import check_range
 from mava.functional.td import chosen, double_q_value, finite_where_dead, masked_mean, td_target
+from mava.functional.td_errors import penalty
 from mava.types import Array
 
 
@@ -48,10 +48,8 @@ class MADQNLoss(Loss):
     trains: tuple[str, ...] = ("q_network",)
 
     def __post_init__(self) -> None:
-        if self.huber is not None and self.huber <= 0:
-            raise ConfigurationError(
-                f"{self.name}.huber is {self.huber}; it must be positive, or None"
-            )
+        if self.huber is not None:
+            check_positive(f"{self.name}.huber", self.huber)
         check_range(self.name, "max_priority_share", self.max_priority_share, 0.0, 1.0)
 
     def loss(self, params: Params, batch: Batch, context: LearnContext) -> LossOutput:
@@ -75,9 +73,9 @@ class MADQNLoss(Loss):
             target = td_target(batch["reward"][group], batch["discount"][group], v_t)
             alive = batch["alive"][group]
             delta = jnp.where(alive, target - q_tm1, 0.0)
-            penalty = self._penalty(delta)
-            total += masked_mean(penalty * sampling[:, None, None], alive)
-            per_agent[group] = penalty.sum(axis=(0, 1))
+            cost = self._penalty(delta)
+            total += masked_mean(cost * sampling[:, None, None], alive)
+            per_agent[group] = cost.sum(axis=(0, 1))
             deltas.append(jnp.abs(delta).sum(axis=(1, 2)))
             largest.append(jnp.abs(delta).max(axis=(1, 2)))
             acted.append(alive.astype(jnp.float32).sum(axis=(1, 2)))
@@ -94,6 +92,4 @@ class MADQNLoss(Loss):
         return LossOutput(total, metrics, priorities, per_agent)
 
     def _penalty(self, delta: Array) -> Array:
-        if self.huber is None:
-            return 0.5 * delta**2
-        return jnp.asarray(optax.huber_loss(delta, delta=self.huber))
+        return penalty(delta, self.huber)

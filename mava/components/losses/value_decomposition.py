@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from mava.core.contexts import Batch, LearnContext, LossOutput, Params
 from mava.core.lifecycle import Loss
-from mava.errors import ConfigurationError
+from mava.core.plans import check_positive
 from mava.functional.schedules import check_range
 from mava.functional.td import (
     chosen,
@@ -59,10 +59,8 @@ class ValueDecompositionLoss(Loss):
     trains: tuple[str, ...] = ("q_network", "mixer")
 
     def __post_init__(self) -> None:
-        if self.huber is not None and self.huber <= 0:
-            raise ConfigurationError(
-                f"{self.name}.huber is {self.huber}; it must be positive, or None"
-            )
+        if self.huber is not None:
+            check_positive(f"{self.name}.huber", self.huber)
         check_range(self.name, "overestimate_weight", self.overestimate_weight, 0.0, 1.0)
 
     def loss(self, params: Params, batch: Batch, context: LearnContext) -> LossOutput:

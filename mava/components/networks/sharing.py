@@ -24,11 +24,14 @@ def as_sharing(owner: str, sharing: str | Mapping[AgentID, Any] | Sharing) -> Sh
     """A hashable form of what a user may write.
 
     Raises:
-        ConfigurationError: a word other than ``shared`` or ``none``.
+        ConfigurationError: anything but ``shared``, ``none`` and a mapping, or its pairs.
     """
     if isinstance(sharing, Mapping):
         return tuple(sharing.items())
-    if isinstance(sharing, str) and sharing not in ("shared", "none"):
+    pairs = isinstance(sharing, tuple) and all(
+        isinstance(pair, tuple) and len(pair) == 2 for pair in sharing
+    )
+    if not pairs and sharing not in ("shared", "none"):
         raise ConfigurationError(
             f"{owner}.sharing is {sharing!r}; give 'shared', 'none' or a mapping from agent to set"
         )
