@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from mava.components.networks.torsos import Torso
 from mava.functional.convolution import convolve
 
 NUMBERS = jax.lax.conv_dimension_numbers((1, 1, 1, 1), (1, 1, 1, 1), ("NHWC", "HWIO", "NHWC"))
@@ -32,9 +33,15 @@ def test_it_equals_xla(image: Any, kernel: Any, stride: Any, padding: Any) -> No
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
-def test_on_a_cpu_no_convolution_is_left_to_xla() -> None:
-    """Those inside compiled loops are many times slower."""
-    made = jax.make_jaxpr(lambda x, w: convolve(x, w, (1, 1), "SAME"))(
-        jnp.ones((1, 5, 5, 1)), jnp.ones((3, 3, 1, 2))
-    )
-    assert ("conv_general_dilated" in str(made)) == (jax.default_backend() != "cpu")
+@pytest.mark.slow
+def test_networks_compute_the_same_on_a_cpu_and_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a CPU no convolution is left to XLA: inside compiled loops they are many times slower."""
+    torso, x = Torso(3, (4,), ((2, 3, 2), (3, 2, 1))), jnp.ones((2, 6, 5, 1)).at[:, 2:].set(0.5)
+    params = torso.init(jax.random.key(0), x)
+    results = []
+    for backend in ("cpu", "gpu"):
+        monkeypatch.setattr(jax, "default_backend", lambda backend=backend: backend)
+        made = str(jax.make_jaxpr(torso.apply)(params, x))
+        assert ("conv_general_dilated" in made) == (backend != "cpu")
+        results.append(torso.apply(params, x))
+    np.testing.assert_allclose(*results, rtol=1e-5, atol=1e-6)
