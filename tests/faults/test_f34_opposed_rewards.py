@@ -24,9 +24,11 @@ SMALL: dict[str, Any] = {
     "num_environments": 4,
     "hidden_sizes": (8,),
     "min_size": 200,
-    "batch_size": 64,
+    "batch_size": 1_024,
     "update_every": 8,
 }
+STEPS = 1_200
+"""Enough for 100,000 transitions in batches, on which opposition is decided."""
 
 
 class ZeroSum(Toy):
@@ -50,13 +52,13 @@ def test_a_run_on_opposed_rewards_ends_with_what_to_do(make: Any) -> None:
         r"madqn.*team_reward\.opposed='allow'"
     )
     with pytest.raises(ConfigurationError, match=message):
-        mava.launch(system, total_steps=100_000)
+        mava.launch(system, total_steps=STEPS)
 
 
 @pytest.mark.slow
 def test_by_name_they_are_joined() -> None:
     system = quiet(vdn, as_factory(ZeroSum)).replace("team_reward", opposed="allow")
-    assert mava.launch(system, total_steps=1_200).reason == "total_steps"
+    assert mava.launch(system, total_steps=STEPS).reason == "total_steps"
 
 
 def random_rewards(name: str, steps: int = 1_200) -> np.ndarray:
