@@ -169,3 +169,9 @@ def test_a_critic_with_memory_is_warmed_up_too() -> None:
     np.testing.assert_allclose(values(prepared(fields)), values(fields)[:, BURN:], atol=1e-5)
     cold = {name: x for name, x in prepared(fields).items() if name != "burn_in"}
     assert np.abs(values(cold) - values(fields)[:, BURN:]).max() > 1e-3
+
+
+def test_sequences_shorter_than_a_rollout_are_refused() -> None:
+    parts = actor_critic("matrix/climbing", RecordState(), BurnIn(BURN))
+    with pytest.raises(ConfigurationError, match="memory is burnt in for whole rollouts"):
+        build(parts.replace("epoch_trainer", sequence_length=2, minibatches=1))

@@ -11,6 +11,7 @@ from gymnasium import spaces
 
 from mava.environments import as_factory
 from mava.errors import EnvironmentFault
+from mava.testing.builders import group_context
 from mava.testing.toys import Crash, Drift, Spaces
 from tests.faults.collecting import Kept, collected
 from tests.topologies.running import params, ran, small, started, stored
@@ -45,7 +46,7 @@ def test_f12_an_image_is_scaled_once_and_trains() -> None:
     weights = jax.tree.map(lambda x: x[0], params(runner)["q_network"]["agents"]["params"])
     image = runner._environment.current.observation["agents"][0]
     network, (group,) = system["q_network"], runner.program.spec.groups
-    scores = network._module(group).apply({"params": weights}, image[0])
+    scores = network.score(params(runner), image, (), group_context(group))[0][0]
     hidden, head = weights["torso"]["Dense_0"], weights["Dense_0"]
     inner = np.maximum(image[0].reshape(-1) / 255.0 @ hidden["kernel"] + hidden["bias"], 0.0)
     np.testing.assert_allclose(scores, inner @ head["kernel"] + head["bias"], atol=1e-4)

@@ -105,7 +105,14 @@ class EpochTrainer(Update):
                 f"sequences of {length} steps in a batch ({size} environments, {steps} steps "
                 f"each); change one of these numbers"
             )
-        if recurrent and length < steps and "memory" not in batch:
+        if length == steps:
+            return batch
+        if "burn_in" in batch:
+            raise ConfigurationError(
+                f"{self.name}.sequence_length is {length} of {steps} steps, but memory is burnt in "
+                f"for whole rollouts; leave out BurnIn, or set sequence_length to None"
+            )
+        if recurrent and "memory" not in batch:
             raise ConfigurationError(
                 f"{self.name}.sequence_length is {length} of {steps} steps, so sequences begin in "
                 f"mid-episode, and no memory is recorded; add RecordMemory()"
