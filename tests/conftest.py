@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import tempfile
 from collections.abc import Iterator
 
 import jax
@@ -18,8 +19,20 @@ import pytest
 os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_backend_optimization_level=0"
 jax.config.update("jax_cpu_enable_async_dispatch", False)
 
+COMPILED = "MAVA_TEST_COMPILED"
+"""Where the tests of one session keep what they compile: many run the same programs."""
+
 LENIENT = {"cli", "examples", "faults", "launcher", "systems", "topologies"}
 """Folders of tests that run whole systems, and so Flashbax, which promotes ranks."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if COMPILED not in os.environ:
+        place = tempfile.TemporaryDirectory(prefix="mava-compiled-")
+        config.add_cleanup(place.cleanup)
+        os.environ[COMPILED] = place.name
+    jax.config.update("jax_compilation_cache_dir", os.environ[COMPILED])
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
 
 
 @pytest.fixture(autouse=True)

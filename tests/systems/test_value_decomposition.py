@@ -208,8 +208,7 @@ def test_returns_over_several_steps_are_refused_with_memory() -> None:
 
 
 @pytest.mark.slow
-@BOTH
-@pytest.mark.parametrize("recurrent", [False, True])
+@pytest.mark.parametrize(("make", "recurrent"), [(vdn, False), (qmix, True)])
 def test_one_seed_gives_one_run_and_a_resumed_one_goes_on(make: Any, recurrent: bool) -> None:
     options: dict[str, Any] = {**RECURRENT, "recurrent": recurrent, "min_size": 64}
     system = make("probe/two_groups", **options)
