@@ -79,7 +79,8 @@ def _row(system: str, task: Task, records: list[dict[str, Any]]) -> str:
 
 
 def _interval(values: Sequence[float]) -> str:
-    return f"{statistics.mean(values):.2f} [{min(values):.2f}, {max(values):.2f}]"
+    mean = f"{statistics.mean(values):.2f}"
+    return mean if len(values) == 1 else f"{mean} [{min(values):.2f}, {max(values):.2f}]"
 
 
 def _conversion(task: Task) -> str:

@@ -70,6 +70,10 @@ TASKS: dict[str, Task] = {
             **dict.fromkeys(("madqn", "vdn", "qmix", "ippo", "mappo"), 1.0),
             "maddpg": 0.46,
         },
+        steps=300_000,
+        settings={
+            name: {"n_step": 3, "update_every": 8} for name in ("madqn", "vdn", "qmix", "maddpg")
+        },
     ),
     "reference": Task("mpe2/simple_reference_v3", discount=0.9, systems=("madqn", "qmix", "mappo")),
     "adversary": Task("mpe2/simple_adversary_v3", discount=0.9, systems=("madqn", "maddpg")),
