@@ -61,9 +61,10 @@ def test_every_greedy_episode_is_the_best_there_is(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("kind", "chunks"), [(ippo, {}), (mappo, {"sequence_length": 8, "minibatches": 4})]
+    ("kind", "chunks"),
+    [(ippo, {}), (mappo, {"sequence_length": 8, "minibatches": 4, "learning_rate": 3e-3})],
 )
-def test_memory_solves_a_hidden_cue(kind: Any, chunks: dict[str, int]) -> None:
+def test_memory_solves_a_hidden_cue(kind: Any, chunks: dict[str, Any]) -> None:
     """The actor and the critic are recurrent; without memory the return is 1/2."""
     options = {"recurrent": True, "memory_size": 16, "rollout_length": 16, **chunks}
     system, runner = trained(kind, "probe/hidden_cue", 5_000, **options)
