@@ -35,6 +35,22 @@ def pytest_configure(config: pytest.Config) -> None:
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
 
 
+COMPILING = {
+    "test_compiled_equals_plain_python",
+    "test_hooks_are_traced_once",
+    "test_it_reads_and_writes_no_global_state",
+    "test_randomness_comes_from_the_key",
+    "test_vmap_equals_a_loop",
+}
+"""Parts of the contract for components that compile each of them anew."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if getattr(item, "originalname", "") in COMPILING:
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(autouse=True)
 def no_silent_broadcasting(request: pytest.FixtureRequest) -> Iterator[None]:
     folder = request.path.relative_to(pathlib.Path(__file__).parent).parts[0]

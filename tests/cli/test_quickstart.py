@@ -3,6 +3,8 @@ from __future__ import annotations
 import pathlib
 from typing import Any
 
+import pytest
+
 from mava.cli import quickstart
 
 
@@ -14,6 +16,7 @@ def test_a_fresh_directory(tmp_path: pathlib.Path) -> None:
         assert quickstart.vacant(place).name == expected
 
 
+@pytest.mark.slow
 def test_a_small_quickstart(tmp_path: pathlib.Path, monkeypatch: Any, capsys: Any) -> None:
     small = {
         "ENVIRONMENT": "probe/constant_reward",

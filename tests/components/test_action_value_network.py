@@ -46,6 +46,7 @@ def changed(before: Any, after: Any) -> dict[str, list[bool]]:
     return {name: (np.abs(before[name] - after[name]) > 1e-7).tolist() for name in before}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sharing", SHARINGS, ids=["shared", "none", "mapped"])
 @pytest.mark.parametrize("centralised", [True, False])
 def test_a_centralised_critic_sees_everyone_and_another_its_agent_alone(

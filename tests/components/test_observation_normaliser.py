@@ -31,6 +31,7 @@ def prepared(component: ObservationNormaliser, *batches: Any) -> Any:
     return state
 
 
+@pytest.mark.slow
 def test_what_the_living_saw_gets_mean_0_and_variance_1() -> None:
     component = ObservationNormaliser(clip=None)
     batches = [batch_of(1.0, seed) for seed in range(3)]

@@ -203,6 +203,7 @@ def test_f17_f19_rows_of_the_dead_have_no_influence(state: str) -> None:
         assert expected.metrics[name] == found.metrics[name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pad", [6, 10])
 def test_f17_longer_padding_changes_nothing(pad: int) -> None:
     """Loss and gradients of four steps, padded with steps of 1e6 in which nobody is alive."""

@@ -99,6 +99,7 @@ def digest(system: System) -> str:
     return hashlib.sha256(b"".join(leaves)).hexdigest()
 
 
+@pytest.mark.slow
 def test_a_pickled_system_is_the_same_in_another_process() -> None:
     names = ("normalised", "continuous")
     systems = [SMALL_SYSTEMS[name]() for name in names]

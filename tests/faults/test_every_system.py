@@ -86,6 +86,7 @@ TAKES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("kind", SPACES)
 def test_f10_actions_of_a_kind_are_taken_or_refused_by_name(variant: str, kind: str) -> None:

@@ -73,6 +73,7 @@ def test_each_choice_is_the_best_that_is_legal_and_0_without_one() -> None:
     assert choose(ranks[:4], legal[:4], FOUR).tolist() == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("temperature", [0.5, 1.0])
 def test_the_gradient_of_a_choice_is_that_of_its_softmax(temperature: float) -> None:
     """``d softmax_i / d x_j = s_i (1[i = j] - s_j) / temperature``, over what is legal."""
@@ -117,6 +118,7 @@ def test_relaxed_choices_are_a_softmax_over_what_is_legal_and_the_no_op_without_
     assert not np.any(slope)
 
 
+@pytest.mark.slow
 def test_slopes_of_relaxed_choices_add_up_and_slopes_at_choices_need_not() -> None:
     """Of a critic that pays option 1 more, and rises towards option 0 at either of them."""
     flags, zeros = jnp.ones(2, bool), jnp.zeros(2)

@@ -81,6 +81,7 @@ def test_kl_of_choices() -> None:
     assert first.kl(first) == 0.0
 
 
+@pytest.mark.slow
 def test_several_choices_are_a_product() -> None:
     sizes = (3, 2, 5)
     logits = jax.random.normal(jax.random.key(0), (4, 10))

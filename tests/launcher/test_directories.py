@@ -129,6 +129,7 @@ def test_a_run_ended_by_a_condition_goes_on_under_another(system: System, tmp_pa
     assert launch(system, run_dir=tmp_path, resume=True).environment_steps == 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "options", "text"),
     [

@@ -108,6 +108,7 @@ def test_an_evaluation_is_given_up_and_made_when_resumed(
     assert events("metrics", "evaluation", "absolute_metric")[len(told) :] == told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("look", "stops"), [(18, ()), (24, ()), (8, (StopAt(10),))])
 def test_a_second_interruption_at_the_end_loses_nothing(
     tmp_path: Path, look: int, stops: Any

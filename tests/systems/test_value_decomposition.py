@@ -178,6 +178,7 @@ def test_f10_actions_that_are_no_choice_are_refused(make: Any) -> None:
         build(make("probe/continuous_target"))
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("recurrent", [False, True])
 def test_f5_groups_of_other_sizes_make_one_team(make: Any, recurrent: bool) -> None:

@@ -21,6 +21,7 @@ def transitions(first: int, environments: int, steps: int) -> dict[str, np.ndarr
     return {"x": x.astype(np.int32), "image": np.zeros((environments, steps, 4), np.uint8)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampling", [Sampling.UNIFORM, Sampling.PRIORITISED])
 @pytest.mark.parametrize("length", [1, 3])
 def test_items_are_consecutive_steps_of_one_environment(sampling: Sampling, length: int) -> None:

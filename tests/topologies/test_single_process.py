@@ -58,6 +58,7 @@ def test_transition_i_of_step_t_has_index_t_times_e_plus_i(environments: int) ->
     np.testing.assert_array_equal(clock, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("environments", [1, 3, 4])
 def test_trainer_steps_follow_environment_steps_exactly(environments: int) -> None:
     system = small(
