@@ -14,9 +14,10 @@ from collections.abc import Iterator
 import jax
 import pytest
 
-# Both are read when the first array is made. Most functions here run a few times only, so that
-# compiling them is what costs.
-os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_backend_optimization_level=0"
+# All are read when the first array is made. Most functions here run a few times only, so that
+# compiling them is what costs. The devices are for the compiled topology.
+_FLAGS = "--xla_backend_optimization_level=0 --xla_force_host_platform_device_count=8"
+os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_FLAGS}"
 jax.config.update("jax_cpu_enable_async_dispatch", False)
 
 COMPILED = "MAVA_TEST_COMPILED"

@@ -9,11 +9,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from mava.environments.base import Environment, JaxEnvironment
-from mava.environments.episodes import OpenEpisode, episode_seed
+from mava.environments.episodes import OpenEpisode
 from mava.environments.factory import EnvironmentFactory, as_factory
 from mava.environments.finite import check_finite
 from mava.environments.host import HostEnvironment, to_host
 from mava.environments.registry import list_environments, make
+from mava.environments.seeds import episode_seed, episode_seeds
 from mava.environments.vector import VectorEnvironment
 from mava.environments.wrappers import DeathMasking, FrameStack, Wrapper, wrap
 
@@ -36,6 +37,7 @@ __all__ = [
     "as_factory",
     "check_finite",
     "episode_seed",
+    "episode_seeds",
     "list_environments",
     "make",
     "to_host",

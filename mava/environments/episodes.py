@@ -17,19 +17,6 @@ MOST_STEPS = 100_000
 """An episode's actions are recorded up to this step; a longer one is brought back by its pickle."""
 
 
-def episode_seed(seed: int, stream: int, environment: int, episode: int) -> int:
-    """The seed of one episode, below 2**31.
-
-    Args:
-        seed: of the run.
-        stream: keeps users of the same seed apart (training, evaluation).
-        environment: index among environments stepped together.
-        episode: counts the resets of that environment.
-    """
-    entropy = np.random.SeedSequence((seed, stream, environment, episode))
-    return int(entropy.generate_state(1)[0] >> 1)
-
-
 class OpenEpisode(NamedTuple):
     """All that brings an episode back.
 

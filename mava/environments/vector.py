@@ -12,7 +12,6 @@ from mava.environments.base import Actions
 from mava.environments.episodes import (
     ActionRecord,
     OpenEpisode,
-    episode_seed,
     pickled,
     unpickled,
     why_not_replayed,
@@ -20,6 +19,7 @@ from mava.environments.episodes import (
 from mava.environments.factory import Buildable
 from mava.environments.finite import check_finite
 from mava.environments.host import to_host
+from mava.environments.seeds import episode_seed
 from mava.errors import ConfigurationError, EnvironmentFault
 from mava.types import EnvironmentSpec, TimeStep
 

@@ -16,7 +16,6 @@ from mava.core.evaluation import Evaluation
 from mava.core.learner import Variables
 from mava.core.lifecycle import Evaluate
 from mava.topologies.base import Runner, policy_of
-from mava.topologies.host_episodes import HostEpisodes
 
 _ABSOLUTE_FACTOR = 10
 
@@ -71,8 +70,7 @@ class Evaluator:
             # Made once: what compiles the policy recognises it by its function.
             self._policy = policy_of(self._runner.program, variables, self._jit)
             self._environments = self._runner.episode_runner()
-            if isinstance(self._environments, HostEpisodes):
-                self._environments.should_stop = lambda: self.should_stop()
+            self._environments.should_stop = lambda: self.should_stop()
         act = self._policy._replace(variables=variables)
         seed = evaluation_seed(self._seed, step, stream)
         evaluation: Evaluation = call(component, "evaluate", act, self._environments, seed)

@@ -30,7 +30,10 @@ from mava.launcher.watching import Watchers
 from mava.topologies.base import Runner, RunnerFactory
 from mava.topologies.latency import prefer_low_latency
 
-TOPOLOGIES = {"single_process": "mava.topologies.single_process:SingleProcess"}
+TOPOLOGIES = {
+    "single_process": "mava.topologies.single_process:SingleProcess",
+    "compiled": "mava.topologies.compiled:Compiled",
+}
 """Where each topology's runner is; it is imported when it is used."""
 
 _CHECKPOINTS = 10
@@ -59,7 +62,7 @@ def launch(
 
     Args:
         system: what to train, and where.
-        topology: how it is laid out: ``"single_process"``.
+        topology: how it is laid out: ``"single_process"``, or ``"compiled"`` for JAX environments.
         total_steps: environment steps, of all environments together; never exceeded. Below
             2**31.
         seed: of everything random; the same seed gives the same run. In ``[0, 2**32)``.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 import numpy as np
@@ -44,6 +44,12 @@ class RunnerState:
 
     arrays: PyTree
     extra: dict[str, Any]
+
+
+class InterruptibleEpisodes(EpisodeRunner, Protocol):
+    """Given up, by the exception ``Interrupted``, once ``should_stop`` says so."""
+
+    should_stop: Callable[[], bool]
 
 
 class Runner(abc.ABC):
@@ -96,7 +102,7 @@ class Runner(abc.ABC):
         """What acting needs, as of now."""
 
     @abc.abstractmethod
-    def episode_runner(self) -> EpisodeRunner:
+    def episode_runner(self) -> InterruptibleEpisodes:
         """Environments apart from those trained in; nothing of what they do enters training."""
 
     @abc.abstractmethod

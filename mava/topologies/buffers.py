@@ -28,13 +28,16 @@ class Buffer(NamedTuple):
 
     Attributes:
         init: item shapes -> an empty state.
-        add: state, transitions ``[E, T, ...]`` that continue those added before -> state.
+        add: state, transitions ``[E, T, ...]`` that continue those added before -> state. To a
+            buffer on policy whole rollouts are added.
+        add_step: the same of one transition of each environment, ``[E, ...]``, on policy too.
         sample: state, key -> ``Sample``.
         set_priorities: state, indices, priorities ``[B]`` -> state.
     """
 
     init: Callable[[PyTree], Any]
     add: Callable[[Any, PyTree], Any]
+    add_step: Callable[[Any, PyTree], Any]
     sample: Callable[[Any, jax.Array], Sample]
     set_priorities: Callable[[Any, Array, Array], Any]
 
@@ -74,6 +77,7 @@ def _uniform(plan: BufferPlan, num_environments: int, length: int) -> Buffer:
     return Buffer(
         lambda item: buffer.init(_zeros(item)),
         _add_in_place,
+        lambda state, step: _add_in_place(state, _as_sequence(step)),
         sample,
         lambda state, indices, p: state,
     )
@@ -89,13 +93,7 @@ def _add_in_place(state: Any, items: PyTree) -> Any:
     length = jax.tree.leaves(state.experience)[0].shape[1]
 
     def write(t: Array, experience: PyTree) -> PyTree:
-        at = (state.current_index + t) % length
-
-        def one(held: Array, new: Array) -> Array:
-            step = jax.lax.dynamic_slice_in_dim(new, t, 1, axis=1)
-            return jax.lax.dynamic_update_slice_in_dim(held, step, at, axis=1)
-
-        return jax.tree.map(one, experience, items)
+        return _written(experience, items, t, (state.current_index + t) % length)
 
     experience = jax.lax.fori_loop(0, added, write, state.experience)
     end = state.current_index + added
@@ -114,21 +112,58 @@ def _prioritised(plan: BufferPlan, num_environments: int, length: int) -> Buffer
         drawn = buffer.sample(state, key)
         return Sample(drawn.experience, drawn.probabilities, drawn.indices)
 
-    return Buffer(lambda item: buffer.init(_zeros(item)), buffer.add, sample, buffer.set_priorities)
+    return Buffer(
+        lambda item: buffer.init(_zeros(item)),
+        buffer.add,
+        lambda state, step: buffer.add(state, _as_sequence(step)),
+        sample,
+        buffer.set_priorities,
+    )
+
+
+class OnPolicyState(NamedTuple):
+    """One rollout ``[E, T, ...]``, and the step of it that is written next, int32 ``[]``."""
+
+    experience: PyTree
+    current_index: Array
 
 
 def _on_policy(plan: BufferPlan) -> Buffer:
     """Holds exactly one rollout: what is added replaces what was there."""
     shape = (plan.batch_size, plan.sequence_length)
 
-    def init(item: PyTree) -> PyTree:
-        return jax.tree.map(lambda x: jnp.zeros((*shape, *x.shape), x.dtype), item)
+    def init(item: PyTree) -> OnPolicyState:
+        experience = jax.tree.map(lambda x: jnp.zeros((*shape, *x.shape), x.dtype), item)
+        return OnPolicyState(experience, jnp.zeros((), jnp.int32))
 
-    def sample(state: PyTree, key: jax.Array) -> Sample:
+    def add(state: OnPolicyState, items: PyTree) -> OnPolicyState:
+        return state._replace(experience=items)
+
+    def add_step(state: OnPolicyState, step: PyTree) -> OnPolicyState:
+        at = state.current_index
+        experience = _written(state.experience, _as_sequence(step), 0, at)
+        return OnPolicyState(experience, (at + 1) % plan.sequence_length)
+
+    def sample(state: OnPolicyState, key: jax.Array) -> Sample:
         ones = jnp.ones((plan.batch_size,), jnp.float32)
-        return Sample(state, ones, jnp.arange(plan.batch_size))
+        return Sample(state.experience, ones, jnp.arange(plan.batch_size))
 
-    return Buffer(init, lambda state, items: items, sample, lambda state, indices, p: state)
+    return Buffer(init, add, add_step, sample, lambda state, indices, p: state)
+
+
+def _as_sequence(step: PyTree) -> PyTree:
+    """``[E, ...]`` -> ``[E, 1, ...]``."""
+    return jax.tree.map(lambda x: jnp.expand_dims(x, 1), step)
+
+
+def _written(experience: PyTree, items: PyTree, t: Array | int, at: Array) -> PyTree:
+    """Step ``t`` of ``items`` written to step ``at`` of what is held."""
+
+    def one(held: Array, new: Array) -> Array:
+        step = jax.lax.dynamic_slice_in_dim(new, t, 1, axis=1)
+        return jax.lax.dynamic_update_slice_in_dim(held, step, at, axis=1)
+
+    return jax.tree.map(one, experience, items)
 
 
 def _zeros(item: PyTree) -> PyTree:

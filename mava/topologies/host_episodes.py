@@ -12,9 +12,9 @@ import numpy as np
 from mava.core.evaluation import ActFunction, Episodes
 from mava.core.keys import address
 from mava.environments.base import Environment, JaxEnvironment
-from mava.environments.episodes import episode_seed
 from mava.environments.finite import check_finite
 from mava.environments.host import to_host
+from mava.environments.seeds import episode_seed
 from mava.errors import EnvironmentFault
 from mava.functional.loops import plain_python, vmap
 from mava.types import EnvironmentSpec, PyTree, TimeStep
@@ -136,8 +136,7 @@ class HostEpisodes:
         """Before step ``t``."""
         if self.should_stop():
             raise Interrupted
-        limit = _TIMES_LIMIT * spec.episode_limit if spec.episode_limit else self._most_steps
-        if t >= limit:
+        if t >= most_steps_of(spec, self._most_steps):
             raise EnvironmentFault(
                 f"{spec.name}: an episode of evaluation has not ended after {t:,} steps; truncate "
                 f"episodes, for example by the environment's max_cycles or gymnasium's TimeLimit"
@@ -160,6 +159,11 @@ class HostEpisodes:
             mapped = vmap(one, in_axes=(None, 0, 0, None, 0, None))
             self._compiled[act.act, act.jit] = jax.jit(mapped) if act.jit else mapped
         return self._compiled[act.act, act.jit]
+
+
+def most_steps_of(spec: EnvironmentSpec, otherwise: int = MOST_STEPS) -> int:
+    """An episode that is longer than this is taken for one that never ends."""
+    return _TIMES_LIMIT * spec.episode_limit if spec.episode_limit else otherwise
 
 
 def stack(timesteps: list[TimeStep]) -> TimeStep:

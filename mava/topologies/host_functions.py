@@ -7,32 +7,15 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import optax
 
 from mava.core.contexts import Transition
-from mava.core.keys import address
 from mava.core.learner import LearnerState, Variables
 from mava.core.plans import Sampling
 from mava.core.program import Program
 from mava.functional.loops import vmap
 from mava.topologies.buffers import Buffer
+from mava.topologies.learning import Learned, learning
 from mava.types import Array, PyTree, TimeStep
-
-
-class Learned(NamedTuple):
-    """What one trainer step gives.
-
-    Attributes:
-        learner: the new state.
-        metrics: by name.
-        finite: bool ``[]``; whether all metrics, the losses among them, and all parameters are.
-        buffer: the buffer's state with new priorities; ``None`` where priorities are not used.
-    """
-
-    learner: LearnerState
-    metrics: dict[str, Array]
-    finite: Array
-    buffer: PyTree | None
 
 
 class HostFunctions(NamedTuple):
@@ -69,18 +52,7 @@ def host_functions(program: Program, buffer: Buffer, jit: bool) -> HostFunctions
         each = vmap(program.act, in_axes=(None, 0, 0, 0, None))
         return each(variables, memory, timestep, clocks, key)
 
-    def learn(learner: LearnerState, state: PyTree, key: jax.Array) -> Learned:
-        drawn = sample(state, address(key, "sample", learner.updates))
-        batch = {**drawn.batch, "probability": drawn.probability}
-        learner, metrics, priorities = program.learn(learner, batch, address(key, "learn"))
-        numbers = [*metrics.values(), optax.tree.norm(learner.params)]
-        finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(x)) for x in numbers]))
-        new = None
-        if prioritised:
-            assert priorities is not None, "the dry run checks it"
-            new = buffer.set_priorities(state, drawn.indices, priorities)
-        return Learned(learner, metrics, finite, new)
-
+    learn = learning(program, buffer, sample)
     if not jit:
         return HostFunctions(act, add, learn)
     # The learner is not donated: the variables that act share its arrays, and so does the last

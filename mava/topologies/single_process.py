@@ -12,7 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from mava.core.contexts import Transition
-from mava.core.evaluation import EpisodeRunner
 from mava.core.keys import address
 from mava.core.learner import Variables
 from mava.core.plans import Sampling
@@ -21,7 +20,7 @@ from mava.core.system import System, build, num_environments_of
 from mava.environments.vector import VectorEnvironment
 from mava.errors import DivergenceError
 from mava.functional.loops import plain_python
-from mava.topologies.base import Report, Runner, RunnerState
+from mava.topologies.base import InterruptibleEpisodes, Report, Runner, RunnerState
 from mava.topologies.buffers import buffer_bytes, make_buffer
 from mava.topologies.divergence import diagnosis
 from mava.topologies.host_episodes import HostEpisodes
@@ -163,7 +162,7 @@ class SingleProcess(Runner):
     def variables(self) -> Variables:
         return self._variables
 
-    def episode_runner(self) -> EpisodeRunner:
+    def episode_runner(self) -> InterruptibleEpisodes:
         return self._episodes
 
     def state(self) -> RunnerState:
