@@ -12,7 +12,8 @@ from absl import app, flags, logging
 import mava
 from mava.core.contexts import ActContext, Batch, LearnContext, LossOutput, Params, Selection
 from mava.core.lifecycle import Loss, SelectAction
-from mava.functional.td import chosen, finite_where_dead, masked_argmax, masked_mean, td_target
+from mava.functional.devices import masked_mean
+from mava.functional.td import chosen, finite_where_dead, masked_argmax, td_target
 from mava.testing.builders import (
     act_context,
     batch,
@@ -74,7 +75,8 @@ class ExpectedSarsa(Loss):
             v_t = jnp.where(legal.any(-1), jnp.where(legal, p * q_t, 0.0).sum(-1), q_t[..., 0])
             target = td_target(batch["reward"][name], batch["discount"][name], v_t)
             error = target - chosen(scores[name], batch["action"][name])
-            total += masked_mean(0.5 * error**2, alive[name])  # the dead weigh nothing
+            # The dead weigh nothing, and all devices that train together count.
+            total += masked_mean(0.5 * error**2, alive[name], context.all_mean)
         return LossOutput(total, {})
 
 

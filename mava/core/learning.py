@@ -3,7 +3,7 @@ function."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -27,14 +27,9 @@ from mava.core.keys import address
 from mava.core.learner import LearnerState, Params, strongly_typed
 from mava.core.unrolling import unroll_scores, unroll_values
 from mava.errors import WiringError
+from mava.functional.devices import AllMean, identity
 from mava.functional.loops import is_plain
 from mava.types import Array, PyTree
-
-AllMean = Callable[[PyTree], PyTree]
-
-
-def identity(tree: PyTree) -> PyTree:
-    return tree
 
 
 class Learning:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import chex
 import jax
 import jax.numpy as jnp
 
-from mava.types import Array, PyTree
+from mava.functional.devices import AllMean, identity
+from mava.types import Array
 
 
 class Moments(NamedTuple):
@@ -35,7 +35,7 @@ def updated(
     moments: Moments,
     samples: Array,
     weight: Array,
-    all_mean: Callable[[PyTree], PyTree] = lambda tree: tree,
+    all_mean: AllMean = identity,
 ) -> Moments:
     """The moments after more samples, merged as by Chan et al. (1979).
 

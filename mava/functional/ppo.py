@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
+from mava.functional.devices import AllMean, identity
 from mava.types import Array
 
 
@@ -56,7 +57,7 @@ def clipped_value_loss(
     return jnp.maximum(free, penalty(kept - target))
 
 
-def masked_standardise(x: Array, weight: Array) -> jax.Array:
+def masked_standardise(x: Array, weight: Array, all_mean: AllMean = identity) -> jax.Array:
     """``x`` less its mean, divided by its standard deviation, both over all axes of the entries
     that ``weight`` marks; the others become 0, and have no influence even if they are not finite.
 
@@ -66,29 +67,33 @@ def masked_standardise(x: Array, weight: Array) -> jax.Array:
     Args:
         x: any shape.
         weight: bool, of the same shape.
+        all_mean: averages over the devices that train together; the entries of all of them count.
     """
     chex.assert_equal_shape([x, weight])
     kept = jnp.where(weight, x, 0.0)
-    count = jnp.sum(weight.astype(jnp.float32))
-    mean = jnp.sum(kept) / jnp.maximum(count, 1.0)
+    count = all_mean(jnp.sum(weight.astype(jnp.float32)))
+    mean = all_mean(jnp.sum(kept)) / jnp.maximum(count, 1e-8)
     away = jnp.where(weight, kept - mean, 0.0)
-    spread = jnp.sqrt(jnp.sum(away**2) / jnp.maximum(count, 1.0))
-    largest = jnp.max(jnp.abs(kept))
-    floor = 1e-5 * largest + 1e-12
-    standard = jnp.where(spread <= floor, 0.0, away / jnp.maximum(spread, 1e-12))
-    return jnp.where(count > 1.0, standard, kept)
+    spread = jnp.sqrt(all_mean(jnp.sum(away**2)) / jnp.maximum(count, 1e-8))
+    none = spread <= 1e-5 * jnp.abs(mean) + 1e-12
+    # Without a spread, a count of at most one on each device stands for a single entry.
+    alone = jnp.where(count <= 1.0, kept, 0.0)
+    return jnp.where(none, alone, away / jnp.where(none, 1.0, spread))
 
 
-def explained_variance(value: Array, target: Array, weight: Array) -> jax.Array:
+def explained_variance(
+    value: Array, target: Array, weight: Array, all_mean: AllMean = identity
+) -> jax.Array:
     """``1 - Var(target - value) / Var(target)`` over the entries that ``weight`` (bool) marks: 1
-    for a perfect critic, 0 for a constant one; 0 where the targets do not vary."""
+    for a perfect critic, 0 for a constant one; 0 where the targets do not vary. ``all_mean``
+    averages over the devices that train together."""
     chex.assert_equal_shape([value, target, weight])
-    count = jnp.maximum(jnp.sum(weight.astype(jnp.float32)), 1.0)
+    count = jnp.maximum(all_mean(jnp.sum(weight.astype(jnp.float32))), 1e-8)
 
     def variance(x: Array) -> Array:
         kept = jnp.where(weight, x, 0.0)
-        away = jnp.where(weight, kept - jnp.sum(kept) / count, 0.0)
-        return jnp.sum(away**2) / count
+        away = jnp.where(weight, kept - all_mean(jnp.sum(kept)) / count, 0.0)
+        return all_mean(jnp.sum(away**2)) / count  # type: ignore[no-any-return]
 
     total = variance(target)
     share = variance(target - value) / jnp.where(total > 0.0, total, 1.0)

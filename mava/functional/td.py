@@ -120,12 +120,3 @@ def zero_where_dead(x: Array, alive: Array) -> Array:
     chex.assert_equal_shape_prefix([x, alive], alive.ndim)
     keep = jnp.asarray(alive).reshape(*alive.shape, *[1] * (x.ndim - alive.ndim))
     return jnp.where(keep, x, jnp.zeros((), x.dtype))
-
-
-def masked_mean(x: Array, weight: Array) -> Array:
-    """The mean of ``x`` weighted by ``weight`` of its shape; entries that weigh 0 have no influence
-    even if they are not finite; 0 where all weigh 0."""
-    chex.assert_equal_shape([x, weight])
-    weight = weight.astype(jnp.float32)
-    total = jnp.sum(jnp.where(weight > 0, x, 0.0) * weight)
-    return total / jnp.maximum(jnp.sum(weight), 1e-8)

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from mava.core.contexts import (
     Batch,
     GroupContext,
+    LearnContext,
     Params,
     ValueInputs,
 )
@@ -23,7 +24,7 @@ from mava.core.lifecycle import (
     Score,
     Value,
 )
-from mava.functional.td import masked_mean
+from mava.functional.devices import masked_mean
 from mava.types import Array, DiscreteActions, EnvironmentSpec, GroupSpec, PyTree
 
 
@@ -111,6 +112,7 @@ class TanhCritic(InitParams, Value):
         return affine(layers["head"], hidden)[..., 0], hidden
 
 
-def alive_mean(x: Mapping[str, Array], batch: Batch) -> jax.Array:
+def alive_mean(x: Mapping[str, Array], batch: Batch, context: LearnContext) -> jax.Array:
     """The mean over living agents, summed over groups."""
-    return jnp.stack([masked_mean(x[n], batch["alive"][n]) for n in x]).sum()
+    means = [masked_mean(x[n], batch["alive"][n], context.all_mean) for n in x]
+    return jnp.stack(means).sum()

@@ -112,7 +112,9 @@ class PolicyLoss(Loss):
             advantage = batch["advantage"][name]
             surrogate[name] = -jnp.minimum(ratio * advantage, clipped * advantage)
             changes.append(jnp.abs(ratio - 1.0).max())
-        return LossOutput(alive_mean(surrogate, batch), {"change": jnp.stack(changes).max()})
+        return LossOutput(
+            alive_mean(surrogate, batch, context), {"change": jnp.stack(changes).max()}
+        )
 
     def _log_prob(self, scores: Array, batch: Batch, group: str) -> Array:
         action, extras = batch["action"][group], batch["extras"][group]
@@ -132,4 +134,4 @@ class ValueLoss(Loss):
     def loss(self, params: Params, batch: Batch, context: LearnContext) -> LossOutput:
         values = context.value(params, batch).values
         error = {name: (values[name] - batch["target"][name]) ** 2 for name in values}
-        return LossOutput(alive_mean(error, batch), {})
+        return LossOutput(alive_mean(error, batch, context), {})

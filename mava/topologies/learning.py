@@ -11,9 +11,9 @@ import optax
 
 from mava.core.keys import address
 from mava.core.learner import LearnerState
-from mava.core.learning import AllMean, identity
 from mava.core.plans import Sampling
 from mava.core.program import Program
+from mava.functional.devices import AllMean, identity
 from mava.topologies.buffers import Buffer, Sample
 from mava.types import Array, PyTree
 

@@ -128,22 +128,6 @@ def test_n_step_return_equals_a_loop(n: int) -> None:
         np.testing.assert_allclose([x[index] for x in result], expected, rtol=1e-5, atol=1e-6)
 
 
-def test_masked_mean_counts_weights() -> None:
-    x = jnp.asarray([1.0, 2.0, 30.0])
-    assert td.masked_mean(x, jnp.asarray([True, True, False])) == 1.5
-    assert td.masked_mean(x, jnp.asarray([1.0, 3.0, 0.0])) == pytest.approx(7 / 4)
-    assert td.masked_mean(x, jnp.zeros(3)) == 0.0
-
-
-@pytest.mark.parametrize("garbage", [1e6, np.nan, np.inf])
-def test_masked_mean_does_not_see_what_weighs_nothing(garbage: float) -> None:
-    weight = jnp.asarray([1.0, 1.0, 0.0])
-    mean = jax.value_and_grad(lambda x: td.masked_mean(x**2, weight))
-    value, gradient = mean(jnp.asarray([1.0, 2.0, garbage]))
-    assert value == 2.5
-    np.testing.assert_array_equal(gradient[:2], [1.0, 2.0])
-
-
 def test_only_what_is_not_finite_is_replaced_in_dead_rows() -> None:
     x = jnp.asarray([[1.0, jnp.nan], [2.0, jnp.nan]])
     shown = td.finite_where_dead(x, jnp.asarray([True, False]))
@@ -159,7 +143,6 @@ def test_only_what_is_not_finite_is_replaced_in_dead_rows() -> None:
         lambda: td.masked_argmax(Q, jnp.ones(3, bool)),
         lambda: td.td_target(jnp.ones(2), jnp.ones(1), jnp.ones(2)),
         lambda: td.n_step_return(jnp.ones(2), jnp.ones(2, bool), jnp.ones(3, bool), 0.9),
-        lambda: td.masked_mean(jnp.ones(2), jnp.ones((2, 1))),
     ],
 )
 def test_shapes_are_never_broadcast_silently(call: Any) -> None:

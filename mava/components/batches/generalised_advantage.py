@@ -112,7 +112,9 @@ class GeneralisedAdvantage(PrepareBatch):
             found = jnp.where(alive, jnp.swapaxes(over_time, 0, 1), 0.0)
             returns = jnp.where(alive, found + arguments[1], 0.0)
             standard = self.normalise_advantage
-            advantage[group] = masked_standardise(found, alive) if standard else found
+            advantage[group] = (
+                masked_standardise(found, alive, context.all_mean) if standard else found
+            )
             if before is None:
                 target[group] = returns
                 continue

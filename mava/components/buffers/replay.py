@@ -53,7 +53,8 @@ class UniformReplay(Plan):
 class PrioritisedReplay(Plan, PrepareBatch):
     """Samples by priority, and weighs the samples back (Schaul et al., 2016).
 
-    Provides ``importance_weight`` ``[B]``: ``p ** -beta``, divided by its maximum over the batch.
+    Provides ``importance_weight`` ``[B]``: ``p ** -beta``, divided by its maximum over the batch;
+    over several devices by the mean of their maxima, so that all are weighed alike.
 
     Attributes:
         capacity, min_size, batch_size, sequence_length, period: as in ``UniformReplay``.
@@ -96,4 +97,4 @@ class PrioritisedReplay(Plan, PrepareBatch):
     ) -> tuple[Batch, PyTree]:
         beta = as_schedule(self.importance_exponent)(context.updates)
         weight = jnp.maximum(batch["probability"], 1e-12) ** -beta
-        return {**batch, "importance_weight": weight / weight.max()}, state
+        return {**batch, "importance_weight": weight / context.all_mean(weight.max())}, state

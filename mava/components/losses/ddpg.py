@@ -21,8 +21,9 @@ from mava.functional.actions import (
     squash,
     straight_through,
 )
+from mava.functional.devices import masked_mean, ratio
 from mava.functional.schedules import check_range
-from mava.functional.td import masked_mean, td_target, zero_where_dead
+from mava.functional.td import td_target, zero_where_dead
 from mava.types import Array, ContinuousActions, GroupSpec
 
 
@@ -88,15 +89,15 @@ class DDPGCriticLoss(Loss):
             q_tm1 = _as_several(values[name], alive)
             delta = jnp.where(alive[..., None], target[..., None] - q_tm1, 0.0)
             squared = 0.5 * jnp.sum(delta**2, axis=-1)
-            total += masked_mean(squared * sampling[:, None, None], alive)
+            total += masked_mean(squared * sampling[:, None, None], alive, context.all_mean)
             per_agent[name] = squared.sum(axis=(0, 1))
             deltas.append(jnp.abs(delta).mean(axis=-1).sum(axis=(1, 2)))
             acted.append(alive.astype(jnp.float32).sum(axis=(1, 2)))
-            means.append(masked_mean(q_tm1.mean(axis=-1), alive))
+            means.append(masked_mean(q_tm1.mean(axis=-1), alive, context.all_mean))
         error, count = jnp.stack(deltas).sum(0), jnp.stack(acted).sum(0)
         metrics = {
             "mean_q": jnp.stack(means).mean(),
-            "mean_abs_td_error": error.sum() / jnp.maximum(count.sum(), 1.0),
+            "mean_abs_td_error": ratio(error.sum(), count.sum(), context.all_mean),
         }
         # No priority is 0, or its item would never be seen again.
         priorities = error / jnp.maximum(count, 1.0) + 1e-6
@@ -188,11 +189,11 @@ class DDPGActorLoss(Loss):
         for group in context.spec.groups:
             alive = batch["alive"][group.name]
             q = _as_several(values[group.name], alive)[..., 0]
-            found.append(masked_mean(q, alive))
+            found.append(masked_mean(q, alive, context.all_mean))
             cost = -q
             if self.score_penalty:
                 cost = cost + self.score_penalty * self._size(scores[group.name], batch, group)
-            total += masked_mean(cost, alive)
+            total += masked_mean(cost, alive, context.all_mean)
             per_agent[group.name] = jnp.where(alive, cost, 0.0).sum(axis=(0, 1))
         return LossOutput(total, {"mean_q": jnp.stack(found).mean()}, per_agent=per_agent)
 

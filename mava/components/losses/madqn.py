@@ -10,8 +10,9 @@ import jax.numpy as jnp
 from mava.core.contexts import Batch, LearnContext, LossOutput, Params
 from mava.core.lifecycle import Loss
 from mava.core.plans import check_positive
+from mava.functional.devices import masked_mean, ratio
 from mava.functional.schedules import check_range
-from mava.functional.td import chosen, double_q_value, finite_where_dead, masked_mean, td_target
+from mava.functional.td import chosen, double_q_value, finite_where_dead, td_target
 from mava.functional.td_errors import penalty
 from mava.types import Array
 
@@ -74,16 +75,16 @@ class MADQNLoss(Loss):
             alive = batch["alive"][group]
             delta = jnp.where(alive, target - q_tm1, 0.0)
             cost = self._penalty(delta)
-            total += masked_mean(cost * sampling[:, None, None], alive)
+            total += masked_mean(cost * sampling[:, None, None], alive, context.all_mean)
             per_agent[group] = cost.sum(axis=(0, 1))
             deltas.append(jnp.abs(delta).sum(axis=(1, 2)))
             largest.append(jnp.abs(delta).max(axis=(1, 2)))
             acted.append(alive.astype(jnp.float32).sum(axis=(1, 2)))
-            values.append(masked_mean(q_tm1, alive))
+            values.append(masked_mean(q_tm1, alive, context.all_mean))
         error, count = jnp.stack(deltas).sum(0), jnp.stack(acted).sum(0)
         metrics = {
             "mean_q": jnp.stack(values).mean(),
-            "mean_abs_td_error": error.sum() / jnp.maximum(count.sum(), 1.0),
+            "mean_abs_td_error": ratio(error.sum(), count.sum(), context.all_mean),
         }
         # No priority is 0, or its item would never be seen again.
         share = self.max_priority_share

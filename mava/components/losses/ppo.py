@@ -11,6 +11,7 @@ from mava.components.batches.generalised_advantage import with_finite_observatio
 from mava.core.contexts import Batch, LearnContext, LossOutput, Params
 from mava.core.lifecycle import Loss
 from mava.core.plans import check_positive
+from mava.functional.devices import masked_mean
 from mava.functional.distributions import CONTINUOUS, distribution_of
 from mava.functional.ppo import (
     approximate_kl,
@@ -20,7 +21,7 @@ from mava.functional.ppo import (
     masked_standardise,
 )
 from mava.functional.schedules import Schedule, as_schedule, check_range
-from mava.functional.td import finite_where_dead, masked_mean
+from mava.functional.td import finite_where_dead
 from mava.types import Array, GroupSpec
 
 
@@ -75,15 +76,15 @@ class PPOLoss(Loss):
             log_ratio = jnp.where(alive, log_prob - old, 0.0)
             advantage = jnp.where(alive, batch["advantage"][group.name], 0.0)
             if self.normalise_advantage:
-                advantage = masked_standardise(advantage, alive)
+                advantage = masked_standardise(advantage, alive, context.all_mean)
             surrogate = -clipped_surrogate(log_ratio, advantage, self.clip)
             penalised = surrogate - coefficient * jnp.where(alive, entropy, 0.0)
-            total += masked_mean(penalised, alive)
+            total += masked_mean(penalised, alive, context.all_mean)
             per_agent[group.name] = penalised.sum(axis=(0, 1))
             outside = jnp.abs(jnp.exp(log_ratio) - 1.0) > self.clip
             each = (surrogate, entropy, approximate_kl(log_ratio), outside.astype(jnp.float32))
             for values, x in zip(found.values(), each, strict=True):
-                values.append(masked_mean(x, alive))
+                values.append(masked_mean(x, alive, context.all_mean))
         metrics = {name: jnp.stack(values).mean() for name, values in found.items()}
         return LossOutput(total, metrics, per_agent=per_agent)
 
@@ -140,9 +141,9 @@ class PPOValueLoss(Loss):
                 for x in (values, batch["value"], batch["value_target"])
             )
             penalty = clipped_value_loss(value, old, target, self.clip, self.huber)
-            losses.append(masked_mean(penalty, alive))
+            losses.append(masked_mean(penalty, alive, context.all_mean))
             per_agent[group] = penalty.sum(axis=(0, 1))
-            explained.append(explained_variance(value, target, alive))
+            explained.append(explained_variance(value, target, alive, context.all_mean))
         metrics = {
             "value_loss": jnp.stack(losses).mean(),
             "explained_variance": jnp.stack(explained).mean(),

@@ -10,12 +10,12 @@ import jax.numpy as jnp
 from mava.core.contexts import Batch, LearnContext, LossOutput, Params
 from mava.core.lifecycle import Loss
 from mava.core.plans import check_positive
+from mava.functional.devices import masked_mean, ratio
 from mava.functional.schedules import check_range
 from mava.functional.td import (
     chosen,
     double_q_value,
     finite_where_dead,
-    masked_mean,
     td_target,
     zero_where_dead,
 )
@@ -90,13 +90,15 @@ class ValueDecompositionLoss(Loss):
         weight = sampling[:, None] * optimistic_weight(delta, self.overestimate_weight)
         error, count = jnp.abs(delta).sum(1), acts.astype(jnp.float32).sum(1)
         metrics = {
-            "mean_q_total": masked_mean(total_tm1, acts),
-            "mean_q": jnp.stack([masked_mean(q_tm1[n], alive[n]) for n in names]).mean(),
-            "mean_abs_td_error": error.sum() / jnp.maximum(count.sum(), 1.0),
+            "mean_q_total": masked_mean(total_tm1, acts, context.all_mean),
+            "mean_q": jnp.stack(
+                [masked_mean(q_tm1[n], alive[n], context.all_mean) for n in names]
+            ).mean(),
+            "mean_abs_td_error": ratio(error.sum(), count.sum(), context.all_mean),
         }
         # No priority is 0, or its item would never be seen again.
         priorities = error / jnp.maximum(count, 1.0) + 1e-6
-        loss = masked_mean(weight * penalty(delta, self.huber), acts)
+        loss = masked_mean(weight * penalty(delta, self.huber), acts, context.all_mean)
         return LossOutput(loss, metrics, priorities)
 
 

@@ -12,8 +12,8 @@ from mava.core.contexts import Transition
 from mava.core.dry_run import batch_shapes
 from mava.core.keys import address
 from mava.core.learner import LearnerState, Variables
-from mava.core.learning import AllMean
 from mava.core.program import Program
+from mava.functional.devices import AllMean
 from mava.topologies.buffers import Buffer
 from mava.topologies.compiled import log as log_
 from mava.topologies.compiled.environments import VectorisedEnvironment, Worlds

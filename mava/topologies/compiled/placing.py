@@ -11,10 +11,10 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from mava.core.learning import AllMean, identity
 from mava.core.plans import BufferPlan, Sampling, check_count
 from mava.core.program import Program
 from mava.errors import ConfigurationError
+from mava.functional.devices import AllMean, identity
 from mava.topologies.compiled.loop import Chunk, Source
 from mava.types import Array, PyTree
 
