@@ -143,16 +143,20 @@ def unroll(
 
 
 def scan(
-    step: Callable[[Carry, Any], tuple[Carry, Output]], carry: Carry, inputs: PyTree
+    step: Callable[[Carry, Any], tuple[Carry, Output]],
+    carry: Carry,
+    inputs: PyTree,
+    reverse: bool = False,
 ) -> tuple[Carry, Output]:
     """``jax.lax.scan`` over leading axes, looped in plain Python."""
     if not is_plain():
-        return jax.lax.scan(step, carry, inputs)
+        return jax.lax.scan(step, carry, inputs, reverse=reverse)
+    indices = list(range(jax.tree.leaves(inputs)[0].shape[0]))
     outputs = []
-    for index in range(jax.tree.leaves(inputs)[0].shape[0]):
+    for index in reversed(indices) if reverse else indices:
         carry, output = step(carry, jax.tree.map(lambda x, i=index: x[i], inputs))
         outputs.append(output)
-    return carry, stack_trees(outputs)
+    return carry, stack_trees(outputs[::-1] if reverse else outputs)
 
 
 def cond(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
 
 import flax.linen as nn
 import jax
@@ -20,7 +19,8 @@ from mava.components.networks.torsos import (
 )
 from mava.core.plans import check_count, check_positive
 from mava.errors import ConfigurationError
-from mava.functional.loops import scan, vmap
+from mava.functional.gru import GRUWeights, gru_step, gru_unroll
+from mava.functional.loops import vmap
 from mava.types import Array, ArraySpec, GroupSpec, PyTree
 
 
@@ -60,8 +60,9 @@ class RecurrentNetwork:
         """``[N, *O]``, ``[N, memory_size]`` -> ``[N, outputs]`` and the memory after."""
 
         def one(p: PyTree, x: Array, h: Array) -> tuple[Array, Array]:
-            after, output = self._cell.apply(p["cell"], h, self.torso.apply(p["torso"], x))
-            return self.head.apply(p["head"], output), after  # type: ignore[return-value]
+            features: Array = self.torso.apply(p["torso"], x)  # type: ignore[assignment]
+            after = gru_step(GRUWeights.of_flax(p["cell"]), features, h)
+            return self.head.apply(p["head"], after), after  # type: ignore[return-value]
 
         return self._of_agents(one, params, (observation, memory), (0, 0))
 
@@ -73,16 +74,11 @@ class RecurrentNetwork:
         scanned, from zeros where ``start`` is true."""
 
         def one(p: PyTree, x: Array, h: Array) -> tuple[Array, Array]:
-            def step(before: Array, inputs: tuple[Array, Array]) -> tuple[Array, Any]:
-                features, first = inputs
-                first = first.reshape(*first.shape, *[1] * (before.ndim - first.ndim))
-                after, output = self._cell.apply(p["cell"], jnp.where(first, 0.0, before), features)
-                return after, (output, after)
-
-            features = jnp.moveaxis(self.torso.apply(p["torso"], x), 1, 0)  # type: ignore[arg-type]
-            _, (outputs, after) = scan(step, h, (features, start.T))
-            scores = self.head.apply(p["head"], jnp.moveaxis(outputs, 0, 1))
-            return scores, jnp.moveaxis(after, 0, 1)  # type: ignore[return-value]
+            # Time comes first from here on: of all that is computed, observations are the least.
+            features: Array = self.torso.apply(p["torso"], jnp.moveaxis(x, 1, 0))  # type: ignore[assignment]
+            after = gru_unroll(GRUWeights.of_flax(p["cell"]), features, start.T, h)
+            scores: Array = self.head.apply(p["head"], after)  # type: ignore[assignment]
+            return jnp.moveaxis(scores, 0, 1), jnp.moveaxis(after, 0, 1)
 
         return self._of_agents(one, params, (observation, memory), (2, 1))
 

@@ -121,7 +121,10 @@ class Head(nn.Module):
         init = nn.initializers.lecun_normal()
         if self.gain is not None:
             init = nn.initializers.orthogonal(self.gain)
-        return nn.Dense(self.outputs, kernel_init=init)(self.torso(observation))
+        features = self.torso(observation)
+        rows = features.reshape(-1, features.shape[-1])  # a product of matrices is the fastest
+        found = nn.Dense(self.outputs, kernel_init=init)(rows)
+        return found.reshape(*features.shape[:-1], self.outputs)
 
 
 def torso_for(
