@@ -20,7 +20,8 @@ SUMMARY = (
     "Trains a system. With --resume a run goes on bit for bit, and --run_dir alone says which: "
     "what is not given is as it was. Progress goes to standard error."
 )
-_REMEMBERED = ("topology", "seed", "total_steps", "jit")
+_REMEMBERED = ("topology", "seed", "total_steps")
+_OF_TOPOLOGIES = ("jit", "num_devices", "num_seeds")
 
 
 def define(values: flags.FlagValues) -> None:
@@ -41,7 +42,20 @@ def define(values: flags.FlagValues) -> None:
     )
     absl_flags.DEFINE_boolean("resume", False, "go on with the run in run_dir", flag_values=values)
     absl_flags.DEFINE_boolean(
-        "jit", True, "false runs plain Python, so that breakpoints stop", flag_values=values
+        "jit",
+        True,
+        "false runs plain Python, so that breakpoints stop (single_process)",
+        flag_values=values,
+    )
+    absl_flags.DEFINE_integer(
+        "num_devices", 1, "devices that share a run (compiled)", lower_bound=1, flag_values=values
+    )
+    absl_flags.DEFINE_integer(
+        "num_seeds",
+        1,
+        "runs trained together (compiled)",
+        lower_bound=1,
+        flag_values=values,
     )
     absl_flags.DEFINE_boolean(
         "json", False, "print the result as one JSON object on standard output", flag_values=values
@@ -74,16 +88,18 @@ def _train(values: flags.FlagValues) -> Result:
     else:
         flags.require("train", values, "system", "env", "total_steps")
     _check_topology(values.topology)
-    options: dict[str, Any] = {name: values[name].value for name in _REMEMBERED}
+    names = (*_REMEMBERED, *_OF_TOPOLOGIES)
+    options: dict[str, Any] = {name: values[name].value for name in names}
     if remembered:
         system, options = _recall(values, options)
     else:
         system = settings.make_system(values)
     import mava
 
+    defaults = {name: values[name].default for name in _OF_TOPOLOGIES}
     return mava.launch(
         system,
-        **options,
+        **{name: x for name, x in options.items() if name not in defaults or x != defaults[name]},
         run_dir=values.run_dir or _default_run_dir(system, values.seed),
         resume=values.resume,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import jax
@@ -67,6 +67,8 @@ class Evaluation:
         lengths: per episode, in environment steps.
         agent_returns: the mean return of each agent, by group in the order of its agents.
         metrics: means over episodes of the environment's own scalars.
+        seeds: where several runs were trained together, the evaluation of each; the other fields
+            are then of all their episodes. Empty for a single run.
     """
 
     step: int
@@ -74,6 +76,7 @@ class Evaluation:
     lengths: tuple[int, ...]
     agent_returns: dict[str, tuple[float, ...]]
     metrics: dict[str, float]
+    seeds: tuple[Evaluation, ...] = ()
 
     @property
     def mean_return(self) -> float:
@@ -91,6 +94,28 @@ class Evaluation:
             },
             metrics={name: float(values.mean()) for name, values in episodes.metrics.items()},
         )
+
+    @classmethod
+    def of_seeds(cls, seeds: Sequence[Evaluation]) -> Evaluation:
+        """One of runs that were trained together, from one of each."""
+        groups, names = seeds[0].agent_returns, seeds[0].metrics
+        return cls(
+            step=seeds[0].step,
+            returns=tuple(x for one in seeds for x in one.returns),
+            lengths=tuple(x for one in seeds for x in one.lengths),
+            agent_returns={
+                group: tuple(np.mean([one.agent_returns[group] for one in seeds], axis=0).tolist())
+                for group in groups
+            },
+            metrics={name: float(np.mean([one.metrics[name] for one in seeds])) for name in names},
+            seeds=tuple(seeds),
+        )
+
+    @property
+    def best_seed(self) -> int:
+        """The index of the run with the highest mean return; 0 for a single run."""
+        returns = [one.mean_return for one in self.seeds]
+        return int(np.nanargmax(returns)) if np.any(np.isfinite(returns)) else 0
 
     def at(self, step: int) -> Evaluation:
         return dataclasses.replace(self, step=step)

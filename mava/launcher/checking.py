@@ -46,6 +46,9 @@ def check_vacant(directory: RunDirectory) -> None:
         )
 
 
+LAYOUT = ("num_devices", "num_seeds")
+"""Options of topologies that decide which arrays a run has; 1 where a topology has none."""
+
 CONDITIONS = ("jit", "mava", "jax", "backend")
 """Facts that change no more than the last bits of numbers."""
 
@@ -82,9 +85,9 @@ def check_resumable(directory: RunDirectory, system: System, facts: dict[str, An
     config, old = directory.load_config(), directory.load_system()
     found, unsure = compare(old, system)
     found += [
-        f"the {name} was {config[name]}, is {facts[name]}"
-        for name in ("topology", "seed")
-        if config[name] != facts[name]
+        f"the {name} was {config.get(name, 1)}, is {facts[name]}"
+        for name in ("topology", "seed", *LAYOUT)
+        if config.get(name, 1) != facts.get(name, 1)
     ]
     if found:
         raise ConfigurationError(

@@ -18,7 +18,7 @@ from mava.launcher.evaluating import Best, Evaluator
 from mava.launcher.schedule import Schedule, Stride
 from mava.launcher.signals import Interruption
 from mava.launcher.watching import Tally, Watchers
-from mava.topologies.base import Runner
+from mava.topologies.base import Runner, of_seed
 from mava.topologies.host_episodes import Interrupted
 
 TOTAL_STEPS = "total_steps"
@@ -195,12 +195,15 @@ class Driver:
         """Raises:
         ConfigurationError: a component's statistics show that the run makes no sense.
         """
+        seeds = self.runner.num_seeds
         for component in self._refusers:
-            statistics = self.runner.variables().components.get(component.name, ())
-            reason = component.refusal(statistics, self.runner.program.spec)
-            if reason is not None:
-                raise ConfigurationError(f"{component.name}: {reason}")
-            if component.is_decided(statistics):
+            kept = self.runner.variables().components.get(component.name, ())
+            statistics = [of_seed(kept, index, seeds) for index in range(seeds)]
+            for one in statistics:
+                reason = component.refusal(one, self.runner.program.spec)
+                if reason is not None:
+                    raise ConfigurationError(f"{component.name}: {reason}")
+            if all(component.is_decided(one) for one in statistics):
                 self._refusers = tuple(x for x in self._refusers if x is not component)
 
     def _tell_progress(self) -> None:

@@ -15,7 +15,7 @@ from mava.core.calling import call
 from mava.core.evaluation import Evaluation
 from mava.core.learner import Variables
 from mava.core.lifecycle import Evaluate
-from mava.topologies.base import Runner, policy_of
+from mava.topologies.base import Runner, of_seed, policy_of
 
 _ABSOLUTE_FACTOR = 10
 
@@ -71,10 +71,14 @@ class Evaluator:
             self._policy = policy_of(self._runner.program, variables, self._jit)
             self._environments = self._runner.episode_runner()
             self._environments.should_stop = lambda: self.should_stop()
-        act = self._policy._replace(variables=variables)
-        seed = evaluation_seed(self._seed, step, stream)
-        evaluation: Evaluation = call(component, "evaluate", act, self._environments, seed)
-        return evaluation.at(step)
+        seeds = self._runner.num_seeds
+        found = []
+        for index in range(seeds):
+            act = self._policy._replace(variables=of_seed(variables, index, seeds))
+            seed = evaluation_seed(self._seed + index, step, stream)
+            one: Evaluation = call(component, "evaluate", act, self._environments, seed)
+            found.append(one.at(step))
+        return found[0] if seeds == 1 else Evaluation.of_seeds(found)
 
 
 def longer(component: Evaluate) -> Evaluate | None:

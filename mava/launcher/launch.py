@@ -12,22 +12,23 @@ import pathlib
 from typing import Any
 
 import jax
+import numpy as np
 
 import mava
 from mava.core.observing import REPORTS, Run
 from mava.core.system import System
 from mava.errors import ConfigurationError, nearest
-from mava.launcher.checking import Resumption, check_resumable, check_vacant, check_whole
+from mava.launcher.checking import LAYOUT, Resumption, check_resumable, check_vacant, check_whole
 from mava.launcher.driver import Driver, Outcome
 from mava.launcher.evaluating import Evaluator
 from mava.launcher.memory import available_memory, check_memory
-from mava.launcher.policy import load_policy, make_policy
+from mava.launcher.policy import Policy, load_policy, make_policy
 from mava.launcher.result import Result
 from mava.launcher.run_dir import RunDirectory, pickled_system
 from mava.launcher.schedule import Schedule
 from mava.launcher.signals import Interruption
 from mava.launcher.watching import Watchers
-from mava.topologies.base import Runner, RunnerFactory
+from mava.topologies.base import Runner, RunnerFactory, of_seed
 from mava.topologies.latency import prefer_low_latency
 
 TOPOLOGIES = {
@@ -74,7 +75,8 @@ def launch(
             included; ``None``: a tenth of ``total_steps``. There is always one at the end and at
             an interruption. The best variables are kept at each evaluation that is the best yet.
         absolute_metric: evaluate the best policy on ten times the episodes when the run is over.
-        **topology_options: of the topology, such as ``jit=False``.
+        **topology_options: of the topology: ``jit=False`` of a single process; ``num_devices`` and
+            ``num_seeds`` of the compiled one.
 
     Raises:
         ConfigurationError: an argument, directory or resumption that cannot work, or too little
@@ -103,6 +105,7 @@ def launch(
         "seed": seed,
         "total_steps": total_steps,
         "jit": jit,
+        **{name: topology_options.get(name, 1) for name in LAYOUT},
         "mava": mava.__version__,
         "jax": jax.__version__,
         "backend": jax.default_backend(),
@@ -174,7 +177,7 @@ class _Launch:
                 f"the run in {path} is already finished ({finished['reason']}); this is its "
                 f"result, and a higher total_steps would go on"
             )
-            return Result.from_record(finished, path, load_policy(path, self._which()))
+            return Result.from_record(finished, path, self._stored_policy(path, finished))
         watchers.say(
             f"{self.system.name} on {self.system.environment.name}, seed {self.facts['seed']}"
         )
@@ -193,6 +196,14 @@ class _Launch:
         if self.directory is not None and not result.interrupted:
             self.directory.write_result(result.record())
         return result
+
+    def _stored_policy(self, path: pathlib.Path, record: dict[str, Any]) -> Policy:
+        policy = load_policy(path, self._which())
+        at_best = [e for e in record["evaluations"] if e["step"] == policy.step]
+        if self.runner.num_seeds == 1 or not at_best:
+            return policy
+        seeds = [one["returns"] for one in at_best[-1]["seeds"]]
+        return load_policy(path, self._which(), int(np.argmax([np.mean(x) for x in seeds])))
 
     def _driver(self, watchers: Watchers, interruption: Interruption) -> Driver:
         component, total = self.runner.program.evaluator, self.facts["total_steps"]
@@ -223,7 +234,6 @@ class _Launch:
         )
 
     def _result(self, outcome: Outcome) -> Result:
-        program = self.runner.program
         return Result(
             evaluations=outcome.evaluations,
             environment_steps=self.runner.environment_steps,
@@ -234,8 +244,14 @@ class _Launch:
             wall_seconds=outcome.wall_seconds,
             steps_per_second=outcome.steps_per_second,
             reason=outcome.reason,
-            policy=make_policy(program, outcome.variables, outcome.step, self.jit),
+            policy=self._policy(outcome),
         )
+
+    def _policy(self, outcome: Outcome) -> Policy:
+        at_best = [e for e in outcome.evaluations if e.step == outcome.step]
+        index = at_best[-1].best_seed if at_best else 0
+        variables = of_seed(outcome.variables, index, self.runner.num_seeds)
+        return make_policy(self.runner.program, variables, outcome.step, self.jit)
 
     def _which(self) -> str:
         return "last" if self.runner.program.evaluator is None else "best"

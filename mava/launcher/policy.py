@@ -18,7 +18,7 @@ from mava.core.system import build
 from mava.errors import ConfigurationError, nearest
 from mava.functional.loops import plain_python
 from mava.launcher.run_dir import RunDirectory
-from mava.topologies.base import policy_of
+from mava.topologies.base import of_seed, policy_of
 from mava.types import (
     Array,
     ContinuousActions,
@@ -75,7 +75,9 @@ def make_policy(program: Program, variables: Variables, step: int, jit: bool = T
     return Policy(policy_of(program, variables, jit), program.spec, step)
 
 
-def load_policy(run_dir: str | os.PathLike[str], which: str = "best") -> Policy:
+def load_policy(
+    run_dir: str | os.PathLike[str], which: str = "best", seed_index: int = 0
+) -> Policy:
     """The policy of a run, ready to act.
 
     A run's directory holds pickles: load only runs that you trust.
@@ -83,9 +85,10 @@ def load_policy(run_dir: str | os.PathLike[str], which: str = "best") -> Policy:
     Args:
         run_dir: of ``launch``.
         which: ``"best"``, by mean return in evaluation, or ``"last"``.
+        seed_index: of the runs that were trained together, from 0.
 
     Raises:
-        ConfigurationError: the directory holds no run, or no such checkpoint.
+        ConfigurationError: the directory holds no run, or no such checkpoint or run.
         CheckpointError: the checkpoint cannot be read.
     """
     if which not in ("best", "last"):
@@ -96,12 +99,24 @@ def load_policy(run_dir: str | os.PathLike[str], which: str = "best") -> Policy:
     if step is None:
         raise ConfigurationError(f"{run_dir} has no {which} checkpoint{_instead(directory)}")
     program = build(directory.load_system())
-    return make_policy(program, checkpoints.load_variables(which, variables_like(program)), step)
+    seeds: int = directory.load_config().get("num_seeds", 1)
+    if not 0 <= seed_index < seeds:
+        raise ConfigurationError(
+            f"seed_index is {seed_index}, and {run_dir} holds {seeds} run(s); count from 0"
+        )
+    variables = checkpoints.load_variables(which, variables_like(program, seeds), step)
+    return make_policy(program, of_seed(variables, seed_index, seeds), step)
 
 
-def variables_like(program: Program) -> PyTree:
+def variables_like(program: Program, num_seeds: int = 1) -> PyTree:
     """Shapes and dtypes of what acting needs."""
-    return jax.eval_shape(lambda: program.publish(program.init_learner(jax.random.key(0))))
+
+    def one(key: jax.Array) -> Variables:
+        return program.publish(program.init_learner(key))
+
+    if num_seeds == 1:
+        return jax.eval_shape(one, jax.random.key(0))
+    return jax.eval_shape(jax.vmap(one), jax.random.split(jax.random.key(0), num_seeds))
 
 
 def _instead(directory: RunDirectory) -> str:

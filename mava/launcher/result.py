@@ -26,7 +26,8 @@ class Result:
         steps_per_second: environment steps of this call by the seconds of training alone.
         reason: why the run ended: ``"total_steps"``, ``"interrupted"``, or the sentence of a stop
             condition.
-        policy: the best policy (the last one, without an evaluator), ready to act.
+        policy: the best policy (the last one, without an evaluator), ready to act; of runs trained
+            together, that of the run which did best.
     """
 
     evaluations: tuple[Evaluation, ...]
@@ -93,6 +94,7 @@ def _brief(evaluation: Evaluation) -> dict[str, Any]:
         "step": evaluation.step,
         "mean_return": evaluation.mean_return,
         "returns": list(evaluation.returns),
+        **({"seeds": [_brief(one) for one in evaluation.seeds]} if evaluation.seeds else {}),
     }
 
 
@@ -103,4 +105,5 @@ def _evaluation(record: dict[str, Any]) -> Evaluation:
         lengths=tuple(record["lengths"]),
         agent_returns={group: tuple(x) for group, x in record["agent_returns"].items()},
         metrics=record["metrics"],
+        seeds=tuple(map(_evaluation, record.get("seeds", ()))),
     )

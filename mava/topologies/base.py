@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import jax
 import numpy as np
@@ -75,6 +75,12 @@ class Runner(abc.ABC):
         """Training episodes ended."""
 
     @property
+    def num_seeds(self) -> int:
+        """Independent runs that it trains together. Where there are several, they are the leading
+        axis of ``variables``; steps, trainer steps and episodes count each run's own."""
+        return 1
+
+    @property
     def step_size(self) -> int:
         """The fewest environment steps ``advance`` can take: the environments stepped together."""
         return self.program.num_environments
@@ -117,6 +123,16 @@ class Runner(abc.ABC):
 
     @abc.abstractmethod
     def close(self) -> None: ...
+
+
+Tree = TypeVar("Tree")
+
+
+def of_seed(tree: Tree, index: int, num_seeds: int) -> Tree:
+    """What belongs to one of the runs that are trained together."""
+    if num_seeds == 1:
+        return tree
+    return jax.tree.map(lambda x: x[index], tree)  # type: ignore[no-any-return]
 
 
 def policy_of(program: Program, variables: Variables, jit: bool = True) -> ActFunction:

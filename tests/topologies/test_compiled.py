@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -237,3 +238,33 @@ def test_a_run_by_launch_is_that_of_a_single_process() -> None:
         np.testing.assert_allclose(one.returns, other.returns, rtol=1e-5)
     assert there.trainer_steps == here.trainer_steps
     assert there.episodes == here.episodes
+
+
+@pytest.mark.slow
+def test_seeds_trained_together_are_launched_evaluated_and_resumed(tmp_path: Path) -> None:
+    system = every("vdn", "matrix/climbing").replace("evaluator", every=100, episodes=3)
+    options: dict[str, Any] = {"num_seeds": 2, "seed": 7, "checkpoint_every": 100}
+    whole = mava.launch(system, "compiled", total_steps=200, run_dir=tmp_path / "a", **options)
+    alone = [mava.launch(system, "compiled", total_steps=200, seed=seed) for seed in (7, 8)]
+    for index, one in enumerate(alone):
+        for together, evaluation in zip(whole.evaluations, one.evaluations, strict=True):
+            assert together.seeds[index].step == evaluation.step
+            np.testing.assert_allclose(together.seeds[index].returns, evaluation.returns)
+    assert (whole.environment_steps, whole.trainer_steps) == (200, alone[0].trainer_steps)
+    assert whole.episodes == np.mean([one.episodes for one in alone])
+
+    mava.launch(system, "compiled", total_steps=100, run_dir=tmp_path / "b", **options)
+    resumed = mava.launch(
+        system, "compiled", total_steps=200, run_dir=tmp_path / "b", resume=True, **options
+    )
+    assert resumed.evaluations == whole.evaluations
+    for run in ("a", "b"):
+        policy = mava.load_policy(tmp_path / run, seed_index=1)
+        timestep = make("matrix/climbing").reset(jax.random.key(0))[1]
+        assert policy(timestep)["agents"].shape == (2,)
+    with pytest.raises(ConfigurationError, match=r"seed_index is 2.*holds 2 run"):
+        mava.load_policy(tmp_path / "a", seed_index=2)
+    with pytest.raises(ConfigurationError, match=r"the num_seeds was 2, is 1"):
+        mava.launch(
+            system, "compiled", total_steps=300, seed=7, run_dir=tmp_path / "b", resume=True
+        )

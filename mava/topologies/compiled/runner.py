@@ -78,6 +78,10 @@ class Compiled(Runner):
         self._say: Callable[[str], None] = lambda text: None
 
     @property
+    def num_seeds(self) -> int:
+        return self._layout.num_seeds
+
+    @property
     def environment_steps(self) -> int:
         return self._steps * self.program.num_environments
 
@@ -87,7 +91,7 @@ class Compiled(Runner):
 
     @property
     def episodes(self) -> int:
-        return self._episodes
+        return self._episodes // self.num_seeds
 
     def memory_estimate(self) -> dict[str, int]:
         learner = jax.eval_shape(self.program.init_learner, jax.random.key(0))
