@@ -3,7 +3,7 @@ function."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import jax
@@ -100,7 +100,17 @@ class Learning:
         return dict(params) if self.targets.targets is None else _pick(params, self.targets.targets)
 
     def _targets_for(self, component: Component, learner: LearnerState) -> Params:
-        return learner.target_params if self.targets is not None else _NoTargets(component.name)
+        kept = learner.target_params
+        if kept.keys() >= learner.params.keys():
+            return kept
+        remedy = (
+            "no component implements UpdateTargets.update_targets(); add one, such as "
+            "HardTargetUpdate"
+            if self.targets is None
+            else f"{self.targets.name} keeps targets of {', '.join(map(repr, kept)) or 'nothing'} "
+            f"alone; add the set to its field targets, or set that to None for all"
+        )
+        return _SomeTargets(kept, component.name, remedy)
 
     def _prepare(
         self, learner: LearnerState, batch: Batch, key: jax.Array, all_mean: AllMean
@@ -205,18 +215,30 @@ class Learning:
         )
 
 
-class _NoTargets(dict[str, PyTree]):
-    """Says what to do when a hook asks for targets that nobody keeps."""
+class _SomeTargets(dict[str, PyTree]):
+    """Says what to do when a hook asks for a target that nobody keeps."""
 
-    def __init__(self, component: str) -> None:
-        super().__init__()
-        self._component = component
+    def __init__(self, kept: Params, component: str, remedy: str) -> None:
+        super().__init__(kept)
+        self.component, self.remedy = component, remedy
 
     def __missing__(self, name: str) -> PyTree:
         raise WiringError(
-            f"{self._component} reads the target parameters {name!r}, but no component implements "
-            f"UpdateTargets.update_targets(); add one, such as HardTargetUpdate"
+            f"{self.component} reads the target parameters {name!r}, but {self.remedy}"
         )
+
+
+def _parts(some: _SomeTargets) -> tuple[tuple[PyTree, ...], tuple[Any, ...]]:
+    return tuple(some.values()), (tuple(some), some.component, some.remedy)
+
+
+def _whole(about: tuple[Any, ...], parts: Iterable[PyTree]) -> _SomeTargets:
+    names, component, remedy = about
+    return _SomeTargets(dict(zip(names, parts, strict=True)), component, remedy)
+
+
+# Else JAX takes it, a class that it does not know, for a leaf.
+jax.tree_util.register_pytree_node(_SomeTargets, _parts, _whole)
 
 
 def _check_output(loss: lc.Loss, output: LossOutput) -> None:

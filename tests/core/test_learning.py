@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 
 from mava.components.buffers.rollout import Rollout
@@ -181,9 +182,9 @@ def test_gradients_are_averaged_over_devices_before_anything_reads_them() -> Non
     _, alone, _ = jax.jit(program.learn)(*given)
     _, together, _ = jax.jit(program.learn, static_argnums=3)(*given, half)
     name = "gradient_norm/q_network"
-    # The gradients are averaged, and the metric with the others: a half of a half.
-    np.testing.assert_allclose(together[name], alone[name] / 4, rtol=1e-5)
-    np.testing.assert_allclose(together["madqn_loss/loss"], alone["madqn_loss/loss"] / 2)
+    # Halved weights double the loss and its gradients; these are averaged, and then the metrics.
+    np.testing.assert_allclose(together[name], alone[name] / 2, rtol=1e-5)
+    np.testing.assert_allclose(together["madqn_loss/loss"], alone["madqn_loss/loss"], rtol=1e-6)
 
 
 def test_targets_begin_equal_and_move_when_due() -> None:
@@ -197,6 +198,22 @@ def test_targets_begin_equal_and_move_when_due() -> None:
         equal.append(all(np.array_equal(a, b) for a, b in pairs))
         learner, _, _ = learn(learner, batch, key)
     assert equal == [True, False, True, False]
+
+
+def test_targets_of_some_sets_are_a_tree_of_these() -> None:
+    @dataclasses.dataclass(frozen=True)
+    class Sizes(Measure):
+        def measure(self, gradients: Any, batch: Any, context: LearnContext) -> dict[str, Any]:
+            doubled = jax.tree.map(lambda x: 2 * x, context.target_params)
+            assert tuple(doubled) == ("critic",)
+            return {name: optax.tree.norm(tree) for name, tree in doubled.items()}
+
+    some = SMALL_SYSTEMS["actor_critic"]().with_(HardTargetUpdate(targets=("critic",)), Sizes())
+    program = build(some)
+    learner, batch, key = inputs(program)
+    _, metrics, _ = jax.jit(program.learn)(learner, batch, key)
+    norm = optax.tree.norm(learner.target_params)
+    np.testing.assert_allclose(metrics["sizes/critic"], 2.0 * norm, rtol=1e-6)
 
 
 def test_optimisers_touch_their_own_parameters_only() -> None:

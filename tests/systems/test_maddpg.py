@@ -11,6 +11,7 @@ from gymnasium import spaces
 
 from mava.components.executors.executor import RecordMemory
 from mava.components.exploration.action_noise import OrnsteinUhlenbeckNoise
+from mava.components.trainers.trainer import SoftTargetUpdate
 from mava.core.system import System, build
 from mava.environments import as_factory
 from mava.errors import WiringError
@@ -123,6 +124,16 @@ def test_f12_actions_without_bounds_are_refused_at_build() -> None:
 
 
 @pytest.mark.slow
+def test_targets_that_are_read_and_not_kept_are_refused_at_build() -> None:
+    system = maddpg("probe/continuous_target").with_(SoftTargetUpdate(targets=("critic",)))
+    with pytest.raises(
+        WiringError,
+        match=r"^ddpg_critic_loss reads the target parameters 'actor', but soft_target_update "
+        r"keeps targets of 'critic' alone; add the set to its field targets, or set that to None",
+    ):
+        build(system)
+
+
 def test_f12_images_with_continuous_actions_train_and_are_stored_in_their_bytes() -> None:
     image = spaces.Box(0, 255, (6, 5, 3), np.uint8)
     factory = as_factory(
