@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from gymnasium import spaces
 
 
+_MASK = "action_mask"
+
+
 def has_tuples(env: Any) -> bool:
     """Whether ``env`` has a tuple of spaces for observations and one for actions."""
     from gymnasium import spaces
@@ -28,7 +31,9 @@ class TupleAgents:
     Its spaces are tuples with one space for each agent; observations, actions and rewards are
     sequences in the same order. Agents are called ``agent_0``, ``agent_1``, ... One number in place
     of a sequence of rewards is paid to every agent, and one flag holds for every agent. All agents
-    are listed, and given an action, until each has a flag.
+    are listed, and given an action, until each has a flag. An info may be a sequence too, or a
+    dictionary by agent; else it is every agent's, save that ``action_mask`` in it has one mask for
+    each.
 
     Args:
         env: the environment.
@@ -64,17 +69,18 @@ class TupleAgents:
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[AgentID, Any], dict[AgentID, Any]]:
-        observations, _ = self.env.reset(seed=seed, options=options)
+        observations, info = self.env.reset(seed=seed, options=options)
         self.agents = list(self.possible_agents)
-        return self._named(observations), {}
+        return self._named(observations), self._infos(info)
 
     def step(self, actions: Mapping[AgentID, Any]) -> tuple[dict[AgentID, Any], ...]:
         joint = tuple([actions[agent] for agent in self.possible_agents])
-        observations, rewards, terminated, truncated, _ = self.env.step(joint)
+        observations, rewards, terminated, truncated, info = self.env.step(joint)
         terminations, truncations = self._named(terminated), self._named(truncated)
         if all(terminations[agent] or truncations[agent] for agent in self.agents):
             self.agents = []
-        return self._named(observations), self._named(rewards), terminations, truncations, {}
+        rewards, infos = self._named(rewards), self._infos(info)
+        return self._named(observations), rewards, terminations, truncations, infos
 
     def render(self) -> Any:
         return self.env.render()
@@ -87,3 +93,16 @@ class TupleAgents:
         if isinstance(values, (tuple, list, np.ndarray)):
             return dict(zip(self.possible_agents, values, strict=True))
         return dict.fromkeys(self.possible_agents, values)
+
+    def _infos(self, info: Any) -> dict[AgentID, Any]:
+        """By agent; a mask in each where there is one for each."""
+        if not info:
+            return {}
+        if not isinstance(info, Mapping):
+            return self._named(info)
+        if any(agent in info for agent in self.possible_agents):
+            return dict(info)
+        masks = info.get(_MASK)
+        if masks is None:
+            return self._named(info)
+        return {agent: {**info, _MASK: mask} for agent, mask in self._named(masks).items()}

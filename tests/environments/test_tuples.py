@@ -18,18 +18,19 @@ EASY = "lbforaging/Foraging-8x8-2p-2f-coop-v3"
 class Pair:
     """Two agents of other spaces; rewards and flags as a test wants them."""
 
-    def __init__(self, rewards=(1.0, 2.0), terminated=False, truncated=False):
+    def __init__(self, rewards=(1.0, 2.0), terminated=False, truncated=False, info=()):
         self.observation_space = spaces.Tuple([spaces.Box(-1, 1, (2,)), spaces.Discrete(3)])
         self.action_space = spaces.Tuple([spaces.Discrete(2), spaces.Discrete(3, start=5)])
         self.outcome = rewards, terminated, truncated
+        self.info = dict(info) if isinstance(info, tuple) else info
         self.taken = []
 
     def reset(self, seed=None, options=None):
-        return (np.zeros(2, np.float32), 1), {}
+        return (np.zeros(2, np.float32), 1), self.info
 
     def step(self, actions):
         self.taken.append(actions)
-        return (np.ones(2, np.float32), 2), *self.outcome, {}
+        return (np.ones(2, np.float32), 2), *self.outcome, self.info
 
     def close(self):
         self.taken = None
@@ -86,6 +87,36 @@ def test_a_wrong_number_of_rewards_is_a_fault():
     environment.reset(0)
     with pytest.raises(EnvironmentFault, match="step 1"):
         environment.step(joint(environment, 0, 0))
+
+
+MASKS = ([True, False], [False, False, True])
+
+
+@pytest.mark.parametrize(
+    "info",
+    [
+        {"action_mask": MASKS, "level": 3},
+        [{"action_mask": mask} for mask in MASKS],
+        {f"agent_{index}": {"action_mask": mask} for index, mask in enumerate(MASKS)},
+    ],
+)
+def test_masks_in_infos_are_kept(info):
+    environment = adapt(Pair(info=info))
+    for timestep in (environment.reset(0), environment.step(joint(environment, 0, 2))):
+        for name, mask in zip(environment.spec.group_names, MASKS, strict=True):
+            np.testing.assert_array_equal(timestep.legal_actions[name], [mask])
+
+
+def test_infos_without_masks_leave_every_action_legal():
+    agents = TupleAgents(Pair(info={"level": 3}))
+    assert agents.reset()[1] == {"agent_0": {"level": 3}, "agent_1": {"level": 3}}
+    assert all(x.all() for x in adapt(Pair(info={"level": 3})).reset(0).legal_actions.values())
+
+
+def test_a_wrong_number_of_masks_is_a_fault():
+    environment = adapt(Pair(info={"action_mask": MASKS[:1]}))
+    with pytest.raises(EnvironmentFault, match="reset"):
+        environment.reset(0)
 
 
 def test_spaces_must_match():
