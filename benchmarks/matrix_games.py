@@ -1,4 +1,4 @@
-"""What every system with discrete actions reaches in the climbing and the penalty game.
+"""What every system reaches in the climbing and the penalty game.
 
 Trains each from several seeds on both games of Claus and Boutilier (1998) with the same few
 settings, and prints the greedy return of one episode of 25 steps as a table. The rewards are the
@@ -59,9 +59,12 @@ def settings(name: str, steps: int) -> dict[str, Any]:
         "sequence_length": 5,
         "period": 5,
         "update_every": 16,
+        "rollout_length": 16,
         "learning_rate": 1e-3,
     }
     known = inspect.signature(SAME_OPTIONS.get(name, CONFIGURATIONS[name])).parameters
+    if "rollout_length" in known:
+        del wanted["sequence_length"]  # of a recurrent system
     return {option: value for option, value in wanted.items() if option in known}
 
 
