@@ -61,8 +61,8 @@ def madqn(
         prioritised: samples by priority (Schaul et al., 2016).
         capacity, min_size, batch_size: of the replay buffer, in transitions of all environments.
         update_every, updates: trainer steps per environment steps.
-        learning_rate: of Adam, over trainer steps.
-        target_period: trainer steps between copies to the target network.
+        learning_rate: of Adam, over gradient steps.
+        target_period: gradient steps between copies to the target network.
 
     Returns:
         A system; swap parts with ``with_``.

@@ -36,9 +36,12 @@ def qmix(
     batch_size: int | None = None,
     sequence_length: int = 20,
     period: int = 10,
+    burn_in: int = 0,
     update_every: int = 10,
     updates: int = 1,
     learning_rate: float | Schedule = 5e-4,
+    target_period: int | None = None,
+    target_rate: float | None = None,
 ) -> System:
     """QMIX (Rashid et al., 2018), with double Q-learning (van Hasselt et al., 2016).
 
@@ -72,14 +75,21 @@ def qmix(
         batch_size: transitions, or sequences with memory; ``None`` for 128 or 32.
         sequence_length, period: with memory, transitions in a sequence, and between the starts of
             two.
+        burn_in: with memory, transitions before each sequence that bring it up to date and are not
+            trained on; 0 for none.
         update_every, updates: trainer steps per environment steps.
         learning_rate: of Adam, over gradient steps.
+        target_period: gradient steps between copies to the targets.
+        target_rate: the share of the way that targets move in a gradient step, in place of copies.
+            Where neither is given targets are copied every 200 steps, and follow at a rate of 0.005
+            with memory.
 
     Returns:
         A system; swap parts with ``with_``.
 
     Raises:
-        ConfigurationError: a value that could not work.
+        ConfigurationError: a value that could not work; ``burn_in`` without memory, or both ways of
+            moving targets.
     """
     system = vdn(
         environment,
@@ -98,9 +108,12 @@ def qmix(
         batch_size=batch_size,
         sequence_length=sequence_length,
         period=period,
+        burn_in=burn_in,
         update_every=update_every,
         updates=updates,
         learning_rate=learning_rate,
+        target_period=target_period,
+        target_rate=target_rate,
     )
     mixer = MonotonicMixer(width=mixer_width, hypernetwork_sizes=hypernetwork_sizes, state=state)
     system = system.with_(mixer)

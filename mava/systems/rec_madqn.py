@@ -18,7 +18,7 @@ def rec_madqn(
     environment: str | Callable[..., Any] | EnvironmentFactory,
     *,
     num_environments: int = 1,
-    torso_sizes: tuple[int, ...] = (64,),
+    torso_sizes: tuple[int, ...] = (128,),
     memory_size: int = 64,
     head_sizes: tuple[int, ...] = (64,),
     sharing: str | Mapping[AgentID, Any] = "shared",

@@ -10,8 +10,10 @@ from mava.components.batches.team_reward import TeamEpisode, TeamReward
 from mava.components.buffers.replay import PrioritisedReplay, UniformReplay
 from mava.components.losses.value_decomposition import ValueDecompositionLoss
 from mava.components.networks.mixers import SumMixer
+from mava.components.trainers.trainer import HardTargetUpdate, SoftTargetUpdate
 from mava.core.system import System
 from mava.environments.factory import EnvironmentFactory
+from mava.errors import ConfigurationError
 from mava.functional.schedules import Linear, Schedule
 from mava.systems.madqn import madqn
 from mava.systems.rec_iql import rec_iql
@@ -36,9 +38,12 @@ def vdn(
     batch_size: int | None = None,
     sequence_length: int = 20,
     period: int = 10,
+    burn_in: int = 0,
     update_every: int = 10,
     updates: int = 1,
     learning_rate: float | Schedule = 5e-4,
+    target_period: int | None = None,
+    target_rate: float | None = None,
 ) -> System:
     """Value-decomposition networks (Sunehag et al., 2018), with double Q-learning (van Hasselt et
     al., 2016).
@@ -68,15 +73,32 @@ def vdn(
         batch_size: transitions, or sequences with memory; ``None`` for 128 or 32.
         sequence_length, period: with memory, transitions in a sequence, and between the starts of
             two.
+        burn_in: with memory, transitions before each sequence that bring it up to date and are not
+            trained on; 0 for none.
         update_every, updates: trainer steps per environment steps.
         learning_rate: of Adam, over gradient steps.
+        target_period: gradient steps between copies to the targets.
+        target_rate: the share of the way that targets move in a gradient step, in place of copies.
+            Where neither is given targets are copied every 200 steps, and follow at a rate of 0.005
+            with memory.
 
     Returns:
         A system; swap parts with ``with_``.
 
     Raises:
-        ConfigurationError: a value that could not work.
+        ConfigurationError: a value that could not work; ``burn_in`` without memory, or both ways of
+            moving targets.
     """
+    if burn_in and not recurrent:
+        raise ConfigurationError(
+            f"burn_in is {burn_in}, but there is no memory to bring up to date; set "
+            f"recurrent=True, or burn_in to 0"
+        )
+    if target_period is not None and target_rate is not None:
+        raise ConfigurationError(
+            f"target_period is {target_period} and target_rate {target_rate}; targets are copied "
+            f"or follow at a rate, so give one of them"
+        )
     shared: dict[str, Any] = {
         "num_environments": num_environments,
         "sharing": sharing,
@@ -88,7 +110,11 @@ def vdn(
     }
     if recurrent:
         system = rec_iql(
-            environment, torso_sizes=hidden_sizes, memory_size=memory_size, **shared
+            environment,
+            torso_sizes=hidden_sizes,
+            memory_size=memory_size,
+            burn_in=burn_in,
+            **shared,
         ).replace("n_step_return", steps=n_step)
     else:
         system = madqn(environment, hidden_sizes=hidden_sizes, n_step=n_step, **shared)
@@ -103,4 +129,8 @@ def vdn(
         TeamReward(kind=team_reward), TeamEpisode(), before="n_step_return"
     ).with_(replay, ValueDecompositionLoss())
     system = system.with_(SumMixer(), before=ValueDecompositionLoss)
+    if target_period is not None:
+        system = system.with_(HardTargetUpdate(period=target_period))
+    if target_rate is not None:
+        system = system.with_(SoftTargetUpdate(rate=target_rate))
     return dataclasses.replace(system, name="vdn")

@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 from mava.components.networks.mixers import MonotonicMixer
+from mava.components.trainers.trainer import HardTargetUpdate, SoftTargetUpdate
 from mava.core.contexts import GroupContext
+from mava.core.lifecycle import UpdateTargets
 from mava.core.system import System, build
 from mava.environments.matrix import RepeatedGame
-from mava.errors import WiringError
+from mava.errors import ConfigurationError, WiringError
 from mava.functional.schedules import Linear
 from mava.systems import qmix, vdn
 from mava.testing.builders import learn_context
@@ -201,6 +203,32 @@ def test_a_state_that_is_not_there_or_not_recorded_is_refused() -> None:
     with pytest.raises(WiringError, match=r"no component records it; add RecordState\(\)"):
         build(vdn("matrix/two_step").with_(MonotonicMixer()))
     build(qmix("probe/two_groups"))
+
+
+@pytest.mark.parametrize("make", [vdn, qmix])
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, HardTargetUpdate(period=200)),
+        ({"target_period": 7}, HardTargetUpdate(period=7)),
+        ({"target_rate": 0.1}, SoftTargetUpdate(rate=0.1)),
+        ({"recurrent": True}, SoftTargetUpdate(rate=0.005)),
+        ({"recurrent": True, "target_period": 7}, HardTargetUpdate(period=7)),
+        ({"recurrent": True, "target_rate": 0.1}, SoftTargetUpdate(rate=0.1)),
+    ],
+)
+def test_targets_move_as_asked(make: Any, options: dict[str, Any], expected: Any) -> None:
+    assert make("matrix/two_step", **options)[UpdateTargets] == expected
+
+
+def test_two_ways_of_moving_targets_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"target_period is 7 and target_rate 0\.1"):
+        qmix("matrix/two_step", target_period=7, target_rate=0.1)
+
+
+def test_a_burn_in_goes_before_sequences() -> None:
+    program = build(qmix("matrix/two_step", recurrent=True, burn_in=3))
+    assert program.plan.sequence_length == 20 + 3
 
 
 def test_returns_over_several_steps_are_refused_with_memory() -> None:
