@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import pkgutil
 from typing import Any
 
 import jax
@@ -9,14 +12,23 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from mava.components import networks
 from mava.components.networks.action_value_network import ActionValueNetwork
 from mava.components.networks.actor_network import ActorNetwork
 from mava.components.networks.agent_ids import AgentIds
 from mava.components.networks.q_network import QNetwork
 from mava.components.networks.recurrent_q_network import RecurrentQNetwork
 from mava.components.networks.sharing import sets_of
+from mava.core.lifecycle import InitParams
 from mava.errors import ConfigurationError, WiringError
-from mava.testing.builders import BOX, environment_spec, group_context, group_spec
+from mava.testing.builders import (
+    BOX,
+    CONTINUOUS_SPECS,
+    DISCRETE_SPECS,
+    environment_spec,
+    group_context,
+    group_spec,
+)
 from mava.types import ArraySpec, GroupSpec, MultiDiscreteActions
 
 VECTOR = group_spec(3, (2,))
@@ -106,8 +118,26 @@ def test_a_mapping_shares_within_its_sets() -> None:
 
 
 def test_the_order_of_a_mapping_names_sets_and_nothing_else() -> None:
-    mapping = {"agents_2": "b", "agents_1": "a", "agents_0": "b", "stranger": "c"}
+    mapping = {"agents_2": "b", "agents_1": "a", "agents_0": "b", "of_another_group": "c"}
     assert sets_of(VECTOR, tuple(mapping.items())) == (0, 1, 0)
+
+
+NETWORKS = [
+    member
+    for module in pkgutil.iter_modules(networks.__path__)
+    for member in vars(importlib.import_module(f"{networks.__name__}.{module.name}")).values()
+    if isinstance(member, type) and issubclass(member, InitParams)
+    if not inspect.isabstract(member) and "sharing" in inspect.signature(member).parameters
+]
+
+
+@pytest.mark.parametrize("kind", sorted(set(NETWORKS), key=lambda kind: kind.__name__))
+def test_a_mapping_that_names_a_stranger_is_refused(kind: Any) -> None:
+    made_of = kind(sharing={"agents_0": "a", "agents_1": "b", "agents_2": "a", "agent_2": "c"})
+    spec = CONTINUOUS_SPECS["vector"] if "Act" in kind.__name__ else DISCRETE_SPECS["vector"]
+    named = rf"{made_of.name}\.sharing names agent 'agent_2', which .* did you mean 'agents_2'\?"
+    with pytest.raises(ConfigurationError, match=named):
+        made_of.init_params(jax.random.key(0), spec)
 
 
 def test_own_sets_are_what_one_agent_alone_would_have() -> None:

@@ -85,6 +85,7 @@ class ActionValueNetwork(FeedForwardFields, InitParams, Value):
         check_count(f"{self.name}.critics", self.critics)
 
     def init_params(self, key: jax.Array, spec: EnvironmentSpec) -> dict[str, PyTree]:
+        sharing_.check_agents(self.name, self.sharing, spec)
         params: dict[str, PyTree] = {}
         for index, group in enumerate(spec.groups):
             module = self._module(group, spec)

@@ -6,6 +6,7 @@ import dataclasses
 
 import jax
 
+from mava.components.networks import sharing as sharing_
 from mava.components.networks.feed_forward import FeedForwardFields
 from mava.components.networks.torsos import Head
 from mava.core.contexts import GroupContext, Params
@@ -55,6 +56,7 @@ class ActorNetwork(FeedForwardFields, InitParams, Score):
     head_gain: float = 0.01
 
     def init_params(self, key: jax.Array, spec: EnvironmentSpec) -> dict[str, PyTree]:
+        sharing_.check_agents(self.name, self.sharing, spec)
         params = {}
         for index, group in enumerate(spec.groups):
             check_bounded(self.name, group)

@@ -10,6 +10,7 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
+from mava.components.networks import sharing as sharing_
 from mava.components.networks.feed_forward import FeedForwardFields
 from mava.components.networks.recurrent import RecurrentFields, RecurrentNetwork
 from mava.components.networks.torsos import Torso
@@ -99,6 +100,7 @@ class PolicyNetwork(FeedForwardFields, InitParams, Score):
     initial_log_std: float = -0.5
 
     def init_params(self, key: jax.Array, spec: EnvironmentSpec) -> dict[str, PyTree]:
+        sharing_.check_agents(self.name, self.sharing, spec)
         return {
             "policy": {
                 group.name: self._init(
@@ -151,6 +153,7 @@ class RecurrentPolicyNetwork(RecurrentFields, InitParams, Score):
     initial_log_std: float = -0.5
 
     def init_params(self, key: jax.Array, spec: EnvironmentSpec) -> dict[str, PyTree]:
+        sharing_.check_agents(self.name, self.sharing, spec)
         return {
             "policy": {
                 group.name: self._of(group).init(jax.random.fold_in(key, index), group.observation)

@@ -6,6 +6,7 @@ import dataclasses
 
 import jax
 
+from mava.components.networks import sharing as sharing_
 from mava.components.networks.feed_forward import FeedForwardFields
 from mava.components.networks.torsos import Head, discrete_actions
 from mava.core.contexts import GroupContext, Params
@@ -33,6 +34,7 @@ class QNetwork(FeedForwardFields, InitParams, Score):
     activation: str = "relu"
 
     def init_params(self, key: jax.Array, spec: EnvironmentSpec) -> dict[str, PyTree]:
+        sharing_.check_agents(self.name, self.sharing, spec)
         return {
             "q_network": {
                 group.name: self._init(

@@ -6,6 +6,7 @@ import dataclasses
 
 import jax
 
+from mava.components.networks import sharing as sharing_
 from mava.components.networks.recurrent import RecurrentFields, RecurrentNetwork
 from mava.components.networks.torsos import Head, discrete_actions
 from mava.core.contexts import GroupContext, Params
@@ -32,6 +33,7 @@ class RecurrentQNetwork(RecurrentFields, InitParams, Score):
     """
 
     def init_params(self, key: jax.Array, spec: EnvironmentSpec) -> dict[str, PyTree]:
+        sharing_.check_agents(self.name, self.sharing, spec)
         return {
             "q_network": {
                 group.name: self._of(group).init(jax.random.fold_in(key, index), group.observation)

@@ -13,9 +13,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from mava.errors import ConfigurationError
+from mava.errors import ConfigurationError, nearest
 from mava.functional.loops import vmap
-from mava.types import AgentID, Array, GroupSpec, PyTree
+from mava.types import AgentID, Array, EnvironmentSpec, GroupSpec, PyTree
 
 Sharing = str | tuple[tuple[AgentID, Any], ...]
 
@@ -36,6 +36,23 @@ def as_sharing(owner: str, sharing: str | Mapping[AgentID, Any] | Sharing) -> Sh
             f"{owner}.sharing is {sharing!r}; give 'shared', 'none' or a mapping from agent to set"
         )
     return sharing
+
+
+def check_agents(owner: str, sharing: Sharing, spec: EnvironmentSpec) -> None:
+    """Checks that a mapping names agents of the environment alone.
+
+    Raises:
+        ConfigurationError: with the nearest name.
+    """
+    if isinstance(sharing, str):
+        return
+    known = {agent: str(agent) for group in spec.groups for agent in group.agents}
+    for agent, _ in sharing:
+        if agent not in known:
+            raise ConfigurationError(
+                f"{owner}.sharing names agent {agent!r}, which {spec.name} does not have"
+                f"{nearest(str(agent), known.values())}"
+            )
 
 
 def sets_of(group: GroupSpec, sharing: Sharing) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ import dataclasses
 
 import jax
 
+from mava.components.networks import sharing as sharing_
 from mava.components.networks.critic_inputs import OwnObservation, WholeState
 from mava.components.networks.feed_forward import FeedForwardFields
 from mava.components.networks.recurrent import RecurrentFields, RecurrentNetwork
@@ -27,6 +28,7 @@ class _FeedForward(FeedForwardFields, InitParams, Value):
     def _shown(self, inputs: ValueInputs, context: ValueContext) -> Array: ...
 
     def init_params(self, key: jax.Array, spec: EnvironmentSpec) -> dict[str, PyTree]:
+        sharing_.check_agents(self.name, self.sharing, spec)
         params = {}
         for index, group in enumerate(spec.groups):
             shown, own_key = self._shown_spec(spec, group), jax.random.fold_in(key, index)
@@ -65,6 +67,7 @@ class _Recurrent(RecurrentFields, InitParams, Value):
     def _shown(self, inputs: ValueInputs, context: ValueContext) -> Array: ...
 
     def init_params(self, key: jax.Array, spec: EnvironmentSpec) -> dict[str, PyTree]:
+        sharing_.check_agents(self.name, self.sharing, spec)
         params = {}
         for index, group in enumerate(spec.groups):
             shown, own_key = self._shown_spec(spec, group), jax.random.fold_in(key, index)
