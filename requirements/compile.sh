@@ -18,7 +18,8 @@ for version in 3.10 3.11 3.12 3.13; do
         # uv keeps to the versions of an existing output file.
         rm -f "$output"
         if [ -f "$file" ]; then cp "$file" "$output"; fi
-        "$uv" pip compile pyproject.toml --extra sisl --extra lbf --extra dev \
+        "$uv" pip compile pyproject.toml --extra sisl --extra lbf \
+            --extra jaxmarl --extra jumanji --extra dev \
             --python-version "$version" --python-platform "$platform" --only-binary :all: \
             --generate-hashes --no-emit-index-url --no-emit-find-links --quiet \
             --custom-compile-command "make requirements" --output-file "$output" "$@"

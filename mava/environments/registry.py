@@ -16,6 +16,9 @@ from typing import Any
 
 from mava.environments import foraging
 from mava.environments.base import Environment, JaxEnvironment
+from mava.environments.jaxmarl.names import NAMES as JAXMARL
+from mava.environments.jaxmarl.names import REFUSED
+from mava.environments.jumanji.names import NAMES as JUMANJI
 from mava.errors import ConfigurationError, nearest
 
 AnyEnvironment = Environment | JaxEnvironment
@@ -39,7 +42,17 @@ _JAX: dict[str, tuple[str, str]] = {
     "probe/hidden_cue": ("mava.testing.probes", "HiddenCue"),
 }
 _FORAGING = "lbforaging"
-_PACKAGES = {"mpe2": "mpe2", "pettingzoo": "pettingzoo", _FORAGING: "'mava[lbf]'"}
+_ADAPTED = {
+    "jaxmarl": ("mava.environments.jaxmarl.adapter", "JaxMarlEnvironment", JAXMARL),
+    "jumanji": ("mava.environments.jumanji.adapter", "JumanjiEnvironment", JUMANJI),
+}
+_PACKAGES = {
+    "mpe2": "mpe2",
+    "pettingzoo": "pettingzoo",
+    _FORAGING: "'mava[lbf]'",
+    "jaxmarl": "'mava[jaxmarl]'",
+    "jumanji": "'mava[jumanji]'",
+}
 _FAMILIES = ("atari", "butterfly", "classic", "sisl")
 WRAPPER_OPTIONS = ("frame_stack", "death_masking")
 ADAPTER_OPTIONS = ("groups", "global_state", "reset_kwargs", "parallel", "waiting")
@@ -53,6 +66,9 @@ def list_environments() -> list[str]:
     names = [*_JAX, *(f"mpe2/{name}" for name in _modules("mpe2"))]
     if importlib.util.find_spec(_FORAGING) is not None:
         names += [f"{_FORAGING}/{name}" for name in foraging.NAMES]
+    for package, (_, _, tasks) in _ADAPTED.items():
+        if importlib.util.find_spec(package) is not None:
+            names += [f"{package}/{task}" for task in tasks]
     for family in _FAMILIES:
         names += [f"pettingzoo/{family}/{name}" for name in _modules("pettingzoo", family)]
     return sorted(names)
@@ -71,11 +87,15 @@ def check_name(name: str) -> None:
     """Raises ``ConfigurationError`` with the nearest name, or with what to install."""
     package, _, task = name.partition("/")
     if package in _PACKAGES and importlib.util.find_spec(package) is None:
+        newer = ", on Python 3.11 or newer" if package == "jaxmarl" else ""
         raise ConfigurationError(
-            f"environment {name!r} needs the package {package!r}: pip install {_PACKAGES[package]}"
+            f"environment {name!r} needs the package {package!r}: "
+            f"pip install {_PACKAGES[package]}{newer}"
         )
     if package == _FORAGING and foraging.arguments_of(task) is not None:
         return
+    if package == "jaxmarl" and task in REFUSED:
+        raise ConfigurationError(f"environment {name!r} has no adapter: it {REFUSED[task]}")
     known = list_environments()
     if name not in known:
         raise ConfigurationError(f"unknown environment {name!r}{nearest(name, known)}")
@@ -97,11 +117,13 @@ def make(
 
     Args:
         name: one of ``list_environments()``, such as ``mpe2/simple_spread_v3``,
-            ``pettingzoo/sisl/pursuit_v5``, ``lbforaging/Foraging-8x8-2p-2f-coop-v3`` or
-            ``matrix/climbing``.
-        groups: for PettingZoo's, as the next four; see ``mava.environments.adapt``.
-        global_state: whether timesteps have the environment's state.
-        reset_kwargs: passed to each reset.
+            ``pettingzoo/sisl/pursuit_v5``, ``lbforaging/Foraging-8x8-2p-2f-coop-v3``,
+            ``jaxmarl/smax/3m``, ``jumanji/RobotWarehouse-v0`` or ``matrix/climbing``.
+        groups: for those of packages, by name, in place of agents with equal spaces; see
+            ``mava.environments.adapt``.
+        global_state: whether timesteps have the environment's state. JAX environments that have one
+            always show it.
+        reset_kwargs: for PettingZoo's, as the next two; passed to each reset.
         parallel: whether the agents of a turn-based environment act together.
         waiting: what the others do in a turn.
         frame_stack: observations that agents see at once; see ``mava.environments.FrameStack``.
@@ -140,10 +162,27 @@ def _made(name: str, adapting: tuple[Any, ...], kwargs: dict[str, Any]) -> AnyEn
         constructor = getattr(importlib.import_module(module_name), attribute)
         made: AnyEnvironment = _call(name, constructor, constructor, kwargs)
         return made
+    if name.partition("/")[0] in _ADAPTED:
+        return _adapted(name, adapting, kwargs)
     env = _foraging(name, kwargs) if name.startswith(f"{_FORAGING}/") else _make(name, kwargs)
     from mava.environments.pettingzoo import adapt
 
     return adapt(env, name, *adapting)
+
+
+def _adapted(name: str, adapting: tuple[Any, ...], kwargs: dict[str, Any]) -> JaxEnvironment:
+    groups, global_state, *rest = adapting
+    if rest != [None, False, "pass"]:
+        raise ConfigurationError(
+            f"{name}: {', '.join(ADAPTER_OPTIONS[2:])} are for PettingZoo environments"
+        )
+    module, attribute, _ = _ADAPTED[name.partition("/")[0]]
+    constructor = getattr(importlib.import_module(module), attribute)
+    made: JaxEnvironment = constructor(name, kwargs, groups)
+    spec = made.spec  # builds it, so that what cannot be is refused here
+    if global_state and spec.state is None:
+        raise ConfigurationError(f"{name} has no global state; leave global_state out")
+    return made
 
 
 def _make(name: str, kwargs: dict[str, Any]) -> Any:

@@ -26,6 +26,7 @@ from mava.testing.toys import Echo
 
 def test_importing_loads_no_environment_package():
     heavy = ("pettingzoo", "gymnasium", "mpe2", "pygame", "mava.environments.pettingzoo")
+    heavy += ("jaxmarl", "jumanji")
     code = (
         "import sys, mava.environments as e; e.list_environments();"
         f"print([name for name in {heavy!r} if name in sys.modules])"
@@ -85,6 +86,10 @@ def test_packages_that_are_not_installed_are_named(monkeypatch):
     with pytest.raises(ConfigurationError, match="pip install mpe2"):
         make("mpe2/simple_spread_v3")
     assert not any(name.startswith("mpe2") for name in list_environments())
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    for name, extra in (("jaxmarl/smax/3m", "jaxmarl"), ("jumanji/Cleaner-v0", "jumanji")):
+        with pytest.raises(ConfigurationError, match=rf"pip install 'mava\[{extra}\]'"):
+            make(name)
 
 
 def test_factories_are_values():

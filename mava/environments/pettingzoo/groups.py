@@ -1,15 +1,15 @@
-"""Which agents form a group, and what the group is called."""
+"""The groups of an environment, and how their arrays cross the border."""
 
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 
+from mava.environments.members import members_of
 from mava.environments.pettingzoo.actions import Decoder, decoder_for
 from mava.environments.pettingzoo.spaces import (
     Encoder,
@@ -19,10 +19,8 @@ from mava.environments.pettingzoo.spaces import (
     has_mask,
     leaves_of,
 )
-from mava.errors import ConfigurationError, nearest
+from mava.errors import ConfigurationError
 from mava.types import AgentID, GroupSpec
-
-_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,13 +65,8 @@ def groups_of(
     kinds = {
         agent: _Kind(leaves_of(observation[agent]), env.action_space(agent)) for agent in agents
     }
-    if given is None:
-        parts = _by_spaces(agents, kinds)
-        members = dict(zip(names_of(parts), parts, strict=True))
-    else:
-        members = _as_given(name, agents, kinds, given)
     groups = []
-    for group, ids in members.items():
+    for group, ids in members_of(name, agents, kinds, given).items():
         encoder, decoder = _codecs(name, ids[0], kinds[ids[0]])
         spec = GroupSpec(group, tuple(ids), encoder.spec, decoder.actions)
         masked = tuple(has_mask(observation[agent]) for agent in ids)
@@ -109,73 +102,3 @@ def _codecs(name: str, agent: AgentID, kind: _Kind) -> tuple[Encoder, Decoder]:
         raise ConfigurationError(
             f"{name}: agent {agent!r} has an action space that Mava has no form of: {error}"
         ) from None
-
-
-def _by_spaces(agents: Sequence[AgentID], kinds: Mapping[AgentID, _Kind]) -> list[list[AgentID]]:
-    parts: list[list[AgentID]] = []
-    for agent in agents:
-        same = next((part for part in parts if kinds[part[0]] == kinds[agent]), None)
-        if same is None:
-            parts.append([agent])
-        else:
-            same.append(agent)
-    return parts
-
-
-def names_of(parts: Sequence[Sequence[AgentID]]) -> list[str]:
-    """Names for groups, fit for files: the members' common name without its number where there is
-    one.
-
-    >>> names_of([["agent_0", "agent_1"]])
-    ['agents']
-    >>> names_of([["adversary_0", "adversary_1"], ["agent_0"]])
-    ['adversary', 'agent']
-    >>> names_of([["red/1"], [7, 8]])
-    ['group_0', 'group_1']
-    """
-    if len(parts) == 1:
-        return ["agents"]
-    plain = [f"group_{index}" for index in range(len(parts))]
-    names = []
-    for part, default in zip(parts, plain, strict=True):
-        stems = {re.sub(r"_\d+$", "", str(agent)) for agent in part}
-        stem = stems.pop() if len(stems) == 1 else ""
-        named = all(isinstance(agent, str) for agent in part) and _SAFE.fullmatch(stem)
-        names.append(stem if named else default)
-    return names if len({name.lower() for name in names}) == len(names) else plain
-
-
-def _as_given(
-    name: str,
-    agents: Sequence[AgentID],
-    kinds: Mapping[AgentID, _Kind],
-    given: Mapping[str, Sequence[AgentID]],
-) -> dict[str, list[AgentID]]:
-    owner: dict[AgentID, str] = {}
-    for group, ids in given.items():
-        if not isinstance(group, str) or not _SAFE.fullmatch(group):
-            raise ConfigurationError(
-                f"{name}: {group!r} cannot name a group: it becomes part of file names, so use "
-                "letters, digits, '.', '_' and '-'"
-            )
-        if not ids or isinstance(ids, str):
-            raise ConfigurationError(f"{name}: group {group!r} needs a list of agents, got {ids!r}")
-        for agent in ids:
-            if agent not in kinds:
-                hint = nearest(str(agent), map(str, agents))
-                raise ConfigurationError(
-                    f"{name}: group {group!r} names an unknown agent {agent!r}{hint}"
-                )
-            if agent in owner:
-                raise ConfigurationError(
-                    f"{name}: agent {agent!r} is in group {owner[agent]!r} and again in {group!r}"
-                )
-            if kinds[agent] != kinds[ids[0]]:
-                raise ConfigurationError(
-                    f"{name}: group {group!r} joins {ids[0]!r} and {agent!r}, whose spaces differ"
-                )
-            owner[agent] = group
-    left = [agent for agent in agents if agent not in owner]
-    if left:
-        raise ConfigurationError(f"{name}: no group has the agents {left}")
-    return {group: [agent for agent in agents if owner[agent] == group] for group in given}
