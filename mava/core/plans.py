@@ -164,7 +164,7 @@ def rounds_of(plan: BufferPlan, update_every: int | None, updates: int) -> Round
     from ``min_size`` on, every ``update_every`` steps.
 
     Raises:
-        ConfigurationError: a period that does not go with the buffer, or fewer than 1 update.
+        ConfigurationError: a period or a number of updates that does not go with the buffer.
     """
     check_count("the trainer's updates", updates)
     if plan.sampling is Sampling.ON_POLICY:
@@ -173,7 +173,13 @@ def rounds_of(plan: BufferPlan, update_every: int | None, updates: int) -> Round
                 f"the trainer's update_every is {update_every}, but an on-policy buffer decides "
                 "when to train: whenever it is full; set update_every to None"
             )
-        return Rounds(plan.capacity, plan.capacity, updates)
+        if updates != 1:
+            raise ConfigurationError(
+                f"the trainer's updates is {updates}, but an on-policy batch is used in one "
+                f"trainer step, or statistics would count it {updates} times; set updates to 1, "
+                "and use EpochTrainer's epochs to go over a batch several times"
+            )
+        return Rounds(plan.capacity, plan.capacity, 1)
     if update_every is None:
         raise ConfigurationError(
             "the trainer's update_every is None; give the environment steps between rounds of "

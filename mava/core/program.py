@@ -18,7 +18,7 @@ from mava.core.contexts import Transition
 from mava.core.dry_run import dry_run
 from mava.core.learner import LearnerState, Variables
 from mava.core.learning import Learning
-from mava.core.plans import BufferPlan, Rounds, check_count, rounds_of
+from mava.core.plans import BufferPlan, Rounds, Sampling, check_count, rounds_of
 from mava.errors import WiringError
 from mava.functional.loops import shapes_of
 from mava.types import Array, EnvironmentSpec, PyTree, TimeStep
@@ -118,6 +118,7 @@ def build_program(name: str, components: Sequence[Component], spec: EnvironmentS
     plan = wiring.one(components, lc.Plan).plan().placed(executor.num_environments, more_steps)
     item = _item_shapes(acting, learning, publish)
     wiring.check_fields(components, [*item, "probability"])
+    _check_memory(plan, item, acting)
     program = Program(
         system=name,
         spec=spec,
@@ -163,6 +164,20 @@ def _item_shapes(
 
     item: dict[str, PyTree] = shapes_of(first_transition)
     return item
+
+
+def _check_memory(plan: BufferPlan, item: dict[str, PyTree], acting: Acting) -> None:
+    """Rollouts follow each other, so most begin in mid-episode, and are learned from as they were
+    acted: with the memory that there was. (Replayed sequences may do without.)"""
+    if plan.sampling is not Sampling.ON_POLICY:
+        return
+    memory, recorded = acting.init_memory(), item.get("memory", {})
+    for hook, component in (("score", acting.scorer), ("value", acting.critic)):
+        if component is not None and jax.tree.leaves(memory[hook]) and hook not in recorded:
+            raise WiringError(
+                f"{component.name} has memory, rollouts begin in mid-episode, and no component "
+                f"records the memory before each step; add RecordMemory()"
+            )
 
 
 def _owners(components: Sequence[Component], spec: EnvironmentSpec) -> dict[str, str]:

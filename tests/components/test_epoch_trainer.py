@@ -129,7 +129,6 @@ def test_plain_python_stops_as_well() -> None:
         ),
         (EpochTrainer(minibatches=4), True, r"is 4, which does not divide the 2 sequences of 6"),
         (EpochTrainer(sequence_length=4), False, r"is 4, which does not divide the 6 steps"),
-        (EpochTrainer(sequence_length=3), True, r"no memory is recorded; add RecordMemory\(\)"),
         (EpochTrainer(max_kl=0.1), False, r"max_kl is 0\.1, but no loss gives.*'approx_kl'"),
     ],
 )

@@ -15,9 +15,12 @@ from mava.components.executors.executor import RecordState
 from mava.components.trainers.epoch_trainer import EpochTrainer
 from mava.components.trainers.trainer import Adam
 from mava.core.acting import Acting
+from mava.core.contexts import Transition
+from mava.core.lifecycle import Record
 from mava.core.system import System, build
 from mava.core.unrolling import unroll_scores, unroll_values
 from mava.environments import as_factory
+from mava.errors import WiringError
 from mava.testing import builders, probes
 from mava.testing.components import TanhCritic, TanhNetwork
 from mava.testing.policy_gradient import CorrelatedGaussian
@@ -189,7 +192,32 @@ def test_noise_that_remembers_has_the_same_density_in_training() -> None:
     assert change(system).max() < 1e-4
 
 
+@dataclasses.dataclass(frozen=True)
+class Forgets(Record):
+    """Stores the memory of an episode's start, whatever there was."""
+
+    def record(self, transition: Transition) -> dict[str, Any]:
+        return {"memory": jax.tree.map(jnp.zeros_like, transition.memory)}
+
+
 def test_without_the_recorded_memory_it_does_not() -> None:
-    apart = change(still(25).without("record_memory"))
+    apart = change(still(25).without("record_memory").with_(Forgets()))
     assert apart[0] < 1e-5  # all begin together
     assert apart[1:].max() > 1e-3
+
+
+@dataclasses.dataclass(frozen=True)
+class OfTheActor(Record):
+    def record(self, transition: Transition) -> dict[str, Any]:
+        return {"memory": {"score": transition.memory["score"]}}
+
+
+@pytest.mark.parametrize(
+    ("components", "named"), [((), "tanh_network"), ((OfTheActor(),), "tanh_critic")]
+)
+def test_rollouts_without_the_memory_they_were_acted_with_are_refused(
+    components: Any, named: str
+) -> None:
+    system = still(25).without("record_memory").with_(*components)
+    with pytest.raises(WiringError, match=rf"^{named} has memory.*add RecordMemory\(\)"):
+        build(system)

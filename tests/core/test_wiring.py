@@ -16,6 +16,7 @@ from mava.components.exploration.epsilon_greedy import EpsilonGreedy
 from mava.components.losses.madqn import MADQNLoss
 from mava.components.networks.agent_ids import AgentIds
 from mava.components.networks.q_network import QNetwork
+from mava.components.trainers.epoch_trainer import EpochTrainer
 from mava.components.trainers.trainer import Adam, HardTargetUpdate, SoftTargetUpdate, Trainer
 from mava.core.contexts import LossOutput
 from mava.core.lifecycle import (
@@ -285,6 +286,12 @@ def test_an_on_policy_buffer_decides_when_to_train() -> None:
     with pytest.raises((WiringError, ConfigurationError), match=r"update_every is 5.*set .* None"):
         built(Rollout(), AnyLoss(), Trainer(update_every=5))
     built(Rollout(), AnyLoss(), Trainer(update_every=None))
+
+
+def test_an_on_policy_batch_is_used_once() -> None:
+    for trainer in (EpochTrainer(updates=2), Trainer(update_every=None, updates=2)):
+        with pytest.raises(ConfigurationError, match=r"updates is 2.*count it 2 times.*epochs"):
+            built(Rollout(), AnyLoss(), trainer)
 
 
 @pytest.mark.parametrize(("every", "message"), [(None, "is None; give"), (0, "is 0")])

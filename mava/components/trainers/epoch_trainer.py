@@ -47,12 +47,12 @@ class EpochTrainer(Update):
         max_kl: skips what is left of the trainer step once a loss's ``approx_kl`` is above it, that
             gradient step included; ``None`` for never.
         update_every: must be ``None``: trains whenever the buffer is full.
-        updates: trainer steps in a round.
+        updates: must be 1: a batch is used in one trainer step.
 
     Raises:
         ConfigurationError: at construction, for a number below 1 or a ``max_kl`` that is not
-            positive; at build, for numbers that do not divide the batch, sequences that begin in
-            mid-episode without recorded memory, or a ``max_kl`` where no loss gives ``approx_kl``.
+            positive; at build, for numbers that do not divide the batch, shorter sequences after a
+            burn-in, or a ``max_kl`` where no loss gives ``approx_kl``.
     """
 
     epochs: int = 10
@@ -111,11 +111,6 @@ class EpochTrainer(Update):
             raise ConfigurationError(
                 f"{self.name}.sequence_length is {length} of {steps} steps, but memory is burnt in "
                 f"for whole rollouts; leave out BurnIn, or set sequence_length to None"
-            )
-        if recurrent and "memory" not in batch:
-            raise ConfigurationError(
-                f"{self.name}.sequence_length is {length} of {steps} steps, so sequences begin in "
-                f"mid-episode, and no memory is recorded; add RecordMemory()"
             )
 
         def cut(x: Array) -> Array:
