@@ -31,7 +31,7 @@ from mava.core.component import Component
 from mava.core.system import System
 from mava.environments import as_factory
 from mava.functional.schedules import Linear
-from mava.testing import probes
+from mava.testing import group_probes, probes
 from mava.testing.components import (
     TanhCritic,
     TanhNetwork,
@@ -113,8 +113,8 @@ def normalised() -> System:
     """Two groups of other sizes; statistics kept by the trainer and used while acting, in a chain
     before agent ids."""
     ids: tuple[Component, ...] = (ObservationNormaliser(), AgentIds())
-    parts = q_learning(probes.TwoGroups).components
-    return System("normalised", (*ids, *parts), as_factory(probes.TwoGroups))
+    parts = q_learning(group_probes.TwoGroups).components
+    return System("normalised", (*ids, *parts), as_factory(group_probes.TwoGroups))
 
 
 MAPPING = (("agent_0", "a"), ("agent_1", "b"), ("agent_2", "a"))
@@ -124,7 +124,7 @@ SMALL_SYSTEMS: dict[str, Callable[[], System]] = {
     "recurrent": recurrent,
     "mixing": mixing,
     "normalised": normalised,
-    "two_groups": lambda: q_learning(probes.TwoGroups),
+    "two_groups": lambda: q_learning(group_probes.TwoGroups),
     "images": lambda: q_learning(probes.ImageCue),
     "own_parameters": lambda: q_learning(
         probes.OwnActionDecides, QNetwork(hidden_sizes=(4,), sharing="none")
