@@ -14,10 +14,10 @@ TEST_ENV = JAX_PLATFORMS="$${JAX_PLATFORMS:-cpu}" OMP_NUM_THREADS=1 OPENBLAS_NUM
 PYTEST = $(TEST_ENV) $(VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart test test-fast lint format benchmark benchmark-systems results requirements clean
+.PHONY: help setup quickstart test test-fast lint format benchmark benchmark-systems benchmark-compiled results requirements clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo "  VENV=$(VENV) and PYTHON=... (3.10 to 3.13) choose where and with what"
 
 setup: ## fill .venv; the other targets do it first (a minute or more, then nothing)
@@ -47,6 +47,9 @@ benchmark: setup ## environment steps per second, over the bare environment's
 
 benchmark-systems: setup ## training speed of every system, over the bare environment's
 	@$(VENV)/bin/python benchmarks/system_steps.py
+
+benchmark-compiled: setup ## training speed of the compiled topology, on JAX environments
+	@$(VENV)/bin/python benchmarks/compiled.py
 
 results: setup ## the learning tables of docs/results.md (hours)
 	@$(VENV)/bin/python benchmarks/learning.py

@@ -81,6 +81,7 @@ def run_one(name: str) -> None:
     began = time.perf_counter()
     result = mava.launch(
         make_system(system, TASKS[task], steps),
+        TASKS[task].topology,
         total_steps=steps,
         seed=int(seed),
         run_dir=run_dir,
@@ -93,6 +94,8 @@ def run_one(name: str) -> None:
         "seed": int(seed),
         "wall_seconds": time.perf_counter() - began,
         "cpu_seconds": usage.ru_utime + usage.ru_stime,
+        "metrics": [evaluation.metrics for evaluation in result.evaluations],
+        "best_metrics": result.absolute_metric.metrics if result.absolute_metric else {},
         **{k: v for k, v in result.as_json().items() if k not in ("run_dir", "wall_seconds")},
     }
     _record_of(name).write_text(json.dumps(record))

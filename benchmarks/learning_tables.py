@@ -44,8 +44,8 @@ def _section(name: str, task: Task, records: list[dict[str, Any]], runs: pathlib
     lines = [
         f"### {name}: `{task.environment}`{options}",
         "",
-        f"{budget} environment steps, discount {task.discount}; the random policy gets "
-        f"{chance:.2f}.{_conversion(task)}",
+        f"{budget} environment steps, discount {task.discount}; the random policy's return is "
+        f"{chance:.2f}.{_conversion(task)}{_shown(task)}",
         "",
         "| system | seeds | at the end | best policy | converted | published | minutes |",
         "|---|---|---|---|---|---|---|",
@@ -59,8 +59,12 @@ def _section(name: str, task: Task, records: list[dict[str, Any]], runs: pathlib
 
 
 def _row(system: str, task: Task, records: list[dict[str, Any]]) -> str:
-    last = [record["evaluations"][-1]["mean_return"] for record in records]
-    best = [record["absolute_metric"]["mean_return"] for record in records]
+    if task.metric is None:
+        last = [record["evaluations"][-1]["mean_return"] for record in records]
+        best = [record["absolute_metric"]["mean_return"] for record in records]
+    else:
+        last = [record["metrics"][-1][task.metric] for record in records]
+        best = [record["best_metrics"][task.metric] for record in records]
     minutes = statistics.mean(record["cpu_seconds"] for record in records) / 60
     known = task.published.get(system)
     converted = ""
@@ -88,6 +92,11 @@ def _conversion(task: Task) -> str:
         return ""
     shift = f" {'-' if task.shift < 0 else '+'} {abs(task.shift):g}" if task.shift else ""
     return f" Converted: {task.scale:g} times the return{shift}."
+
+
+def _shown(task: Task) -> str:
+    metric = "" if task.metric is None else f" The table shows the share of episodes {task.metric}."
+    return metric + ("" if task.topology == "single_process" else f" Topology: {task.topology}.")
 
 
 def _order() -> list[str]:

@@ -33,6 +33,8 @@ class Task:
         published: by system, five-seed means at 2M steps (20M on-policy) in that convention.
         settings: by system, what differs from ``SETTINGS``.
         systems: the systems that are run by default.
+        topology: that they run in.
+        metric: the environment's own scalar that the table shows in place of the return.
     """
 
     environment: str
@@ -44,10 +46,44 @@ class Task:
     published: Mapping[str, float] = dataclasses.field(default_factory=dict)
     settings: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
     systems: tuple[str, ...] = ("madqn", "rec_iql", "vdn", "qmix", "maddpg", "ippo", "mappo")
+    topology: str = "single_process"
+    metric: str | None = None
 
 
 _SPREAD = {"madqn": -132.6, "vdn": -131.0, "qmix": -126.6, "maddpg": -141.7}
 _LISTENER = {"madqn": -18.4, "vdn": -16.0, "qmix": -11.6, "maddpg": -13.6}
+
+_SEQUENCES = {
+    "num_environments": 16,
+    "update_every": 32,
+    "batch_size": 32,
+    "sequence_length": 20,
+    "target_rate": 0.01,
+}
+_ON_MANY = {
+    name: {"num_environments": 32, "epochs": 4, "minibatches": 4} for name in ("ippo", "mappo")
+}
+
+
+def _smax(scenario: str) -> Task:
+    """Networks with memory everywhere."""
+    team = {**_SEQUENCES, "recurrent": True, "hidden_sizes": (128,)}
+    policy = {"recurrent": True, "hidden_sizes": (128,), "memory_size": 64}
+    return Task(
+        f"jaxmarl/smax/{scenario}",
+        steps=500_000,
+        settings={
+            "rec_iql": {**_SEQUENCES, "head_sizes": ()},
+            "vdn": team,
+            "qmix": team,
+            "ippo": {**_ON_MANY["ippo"], **policy},
+            "mappo": {**_ON_MANY["mappo"], **policy},
+        },
+        systems=("rec_iql", "vdn", "qmix", "ippo", "mappo"),
+        topology="compiled",
+        metric="won",
+    )
+
 
 TASKS: dict[str, Task] = {
     "spread": Task(
@@ -86,6 +122,22 @@ TASKS: dict[str, Task] = {
         scale=6.0,
         shift=-75.0,
         systems=("maddpg",),
+    ),
+    **{f"smax_{name}": _smax(name) for name in ("3m", "2s3z")},
+    "jax_spread": Task(
+        "jaxmarl/mpe/simple_spread_v3",
+        steps=1_000_000,
+        discount=0.9,
+        settings=_ON_MANY,
+        systems=("ippo", "mappo"),
+        topology="compiled",
+    ),
+    "jax_foraging": Task(
+        "jumanji/LevelBasedForaging-v0",
+        steps=1_000_000,
+        settings=_ON_MANY,
+        systems=("ippo", "mappo"),
+        topology="compiled",
     ),
 }
 
