@@ -126,6 +126,19 @@ def test_four_seeds_are_four_runs(variant: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("variant", "devices"), [("ippo", 4), ("rec_mappo", 2)])
+def test_devices_share_one_batch(variant: str, devices: int) -> None:
+    """On policy all that was collected is the batch, whoever collected it."""
+    options = {"minibatches": 1, "epochs": 3}
+    system = every(variant, environment_of(variant), **options)
+    one = compiled(system, 64 * 4)
+    many = compiled(system, 64 * 4, num_devices=devices)
+    assert many.trainer_steps == one.trainer_steps == 4
+    assert many.episodes == one.episodes
+    assert_close(many.variables().params, one.variables().params, 1e-4)
+
+
+@pytest.mark.slow
 def test_devices_draw_their_own_parts_of_a_batch() -> None:
     """Each transition that is there is drawn by the device that holds it."""
     system = every("madqn", "matrix/two_step", num_environments=8)
