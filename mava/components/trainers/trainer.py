@@ -48,7 +48,7 @@ class Adam(Optimise):
         learning_rate: a number or a schedule over gradient steps.
         max_gradient_norm: of all sets together; ``None`` for no clipping.
         epsilon: added to the root of the second moment.
-        optimises: names of sets of parameters; ``None`` for all that are trained.
+        optimises: names of sets of parameters; ``None`` for all of them.
         every: gradient steps between its updates; those in between change nothing that it
             optimises or remembers, and their gradients are dropped (delayed policy updates,
             Fujimoto et al., 2018). Schedules count its updates.
@@ -107,7 +107,15 @@ def every_nth(optimiser: optax.GradientTransformation, every: int) -> optax.Grad
 
 @dataclasses.dataclass(frozen=True)
 class HardTargetUpdate(UpdateTargets):
-    """Copies parameters to their targets every ``period`` gradient steps (Mnih et al., 2015)."""
+    """Copies parameters to their targets every ``period`` gradient steps (Mnih et al., 2015).
+
+    Attributes:
+        period: gradient steps between two copies.
+        targets: the sets that have targets; ``None`` for all of them.
+
+    Raises:
+        ConfigurationError: for a period below 1.
+    """
 
     period: int = 200
     targets: tuple[str, ...] | None = None
@@ -123,7 +131,16 @@ class HardTargetUpdate(UpdateTargets):
 @dataclasses.dataclass(frozen=True)
 class SoftTargetUpdate(UpdateTargets):
     """Moves targets by ``rate`` of the way to their parameters at each gradient step (Lillicrap et
-    al., 2016), or at every ``every``-th one (Fujimoto et al., 2018)."""
+    al., 2016), or at every ``every``-th one (Fujimoto et al., 2018).
+
+    Attributes:
+        rate: the share of the way.
+        targets: the sets that have targets; ``None`` for all of them.
+        every: gradient steps between two moves.
+
+    Raises:
+        ConfigurationError: for a rate outside ``(0, 1]``, or an ``every`` below 1.
+    """
 
     rate: float = 0.005
     targets: tuple[str, ...] | None = None
