@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mava.core.system import System, build
     from mava.launcher.launch import launch
     from mava.launcher.policy import Policy, load_policy, random_policy
+    from mava.launcher.rendering import Rendering, render
     from mava.launcher.result import Result
 
 __version__ = "0.1.0"
@@ -21,6 +22,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Component",
     "Policy",
+    "Rendering",
     "Result",
     "System",
     "__version__",
@@ -30,18 +32,21 @@ __all__ = [
     "launch",
     "load_policy",
     "random_policy",
+    "render",
     "systems",
 ]
 
 _HOMES = {
     "Component": "mava.core.component",
     "Policy": "mava.launcher.policy",
+    "Rendering": "mava.launcher.rendering",
     "Result": "mava.launcher.result",
     "System": "mava.core.system",
     "build": "mava.core.system",
     "launch": "mava.launcher.launch",
     "load_policy": "mava.launcher.policy",
     "random_policy": "mava.launcher.policy",
+    "render": "mava.launcher.rendering",
 }
 _MODULES = ("environments", "errors", "systems")
 

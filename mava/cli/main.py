@@ -26,6 +26,7 @@ COMMANDS = {
     "describe": "show the wiring of a system",
     "list": "show what there is: systems, environments, components",
     "plot": "draw the learning curves of runs",
+    "render": "write a video of the policy of a run",
 }
 
 _SELF_CONTAINED = (ConfigurationError, WiringError, CheckpointError)

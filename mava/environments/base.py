@@ -68,3 +68,8 @@ class JaxEnvironment(abc.ABC):
     @abc.abstractmethod
     def step(self, state: PyTree, actions: Mapping[str, jax.Array]) -> tuple[PyTree, TimeStep]:
         """One transition. Never resets; randomness comes from a key held in ``state``."""
+
+    def render(self, state: PyTree) -> np.ndarray | None:
+        """A picture of a state, uint8 ``[height, width, 3]``; ``None`` where there is none. Stays
+        outside of compiled programs: ``state`` holds concrete arrays."""
+        return None

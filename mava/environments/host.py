@@ -35,6 +35,9 @@ class HostEnvironment(Environment):
         self._state, timestep = _step(self._environment, self._state, dict(actions))
         return _to_numpy(timestep)
 
+    def render(self) -> np.ndarray | None:
+        return None if self._state is None else self._environment.render(self._state)
+
     def __getstate__(self) -> dict[str, Any]:
         return {"environment": self._environment, "state": jax.tree.map(_portable, self._state)}
 

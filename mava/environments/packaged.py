@@ -73,6 +73,10 @@ class Inside(abc.ABC):
     ) -> tuple[PyTree, Moment]:
         """One transition; ``alive`` is bool ``[n]``, the actions of the others are arbitrary."""
 
+    def render(self, state: PyTree) -> np.ndarray | None:
+        """A picture of the package's state, as ``JaxEnvironment.render``."""
+        return None
+
 
 class PackagedState(NamedTuple):
     """``key``: of the steps to come; ``inner``: the package's state; ``termination``,
@@ -139,6 +143,9 @@ class PackagedEnvironment(JaxEnvironment):
         inner = jax.tree_util.tree_map_with_path(_like, state.inner, inner)
         after = PackagedState(key, inner, termination, truncation)
         return after, _timestep(inside, moment, state, after, start=False)
+
+    def render(self, state: PackagedState) -> np.ndarray | None:
+        return _inside(self).render(jax.device_get(state.inner))
 
 
 @functools.lru_cache(maxsize=_KEPT)

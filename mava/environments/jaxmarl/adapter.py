@@ -91,6 +91,9 @@ class _Agents(Inside):
         ends = self.family.ends(state, given, after, done)
         return after, self._moment(observations, after, reward, ends, dones["__all__"])
 
+    def render(self, state: PyTree) -> np.ndarray | None:
+        return self.family.render(state)
+
     def _moment(
         self,
         observations: Mapping[Any, Any],

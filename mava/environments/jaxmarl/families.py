@@ -12,6 +12,9 @@ from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+
+from mava.environments.jaxmarl import drawing
 
 Actions = Mapping[Any, jax.Array]
 Ends = tuple[jax.Array, jax.Array]
@@ -59,6 +62,10 @@ class Family:
     def measures(self, state: Any) -> dict[str, jax.Array]:
         return {}
 
+    def render(self, state: Any) -> np.ndarray | None:
+        """A picture of the state, uint8 ``[height, width, 3]``."""
+        return None
+
 
 class LateLimit(Family):
     """The same of an environment that compares its limit with the steps made before this one, so
@@ -66,6 +73,13 @@ class LateLimit(Family):
 
     def limit(self) -> int | None:
         return int(self.env.max_steps) + 1
+
+
+class Particles(LateLimit):
+    """MPE."""
+
+    def render(self, state: Any) -> np.ndarray | None:
+        return drawing.particles(self.env, state)
 
 
 class CoinGame(Family):
@@ -134,6 +148,9 @@ class Battle(LateLimit):
         allies, enemies = self._teams(state)
         return {"won": ~jnp.any(enemies) & jnp.any(allies)}
 
+    def render(self, state: Any) -> np.ndarray | None:
+        return drawing.battle(self.env, _battle(state))
+
     def _teams(self, state: Any) -> tuple[jax.Array, jax.Array]:
         alive = _battle(state).unit_alive
         return alive[: self.env.num_allies], alive[self.env.num_allies :]
@@ -166,5 +183,5 @@ _BY_CLASS: dict[str, type[Family]] = {
 
 def family_of(registered: str, env: Any) -> Family:
     """The rules of an environment, by the name that ``jaxmarl`` has for it."""
-    family = LateLimit if registered.startswith("MPE_") else _BY_CLASS[registered]
+    family = Particles if registered.startswith("MPE_") else _BY_CLASS[registered]
     return family(env)

@@ -119,6 +119,9 @@ class _Agents(Inside):
         after, timestep = self.env.step(state, joint)
         return after, self._moment(timestep, self.task.terminated(state, joint, after, timestep))
 
+    def render(self, state: PyTree) -> np.ndarray | None:
+        return self.task.render(state)
+
     def _moment(self, timestep: Any, terminated: jax.Array) -> Moment:
         views = self.task.observed(timestep.observation)
         end = timestep.last()

@@ -13,6 +13,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+
+from mava.environments.jumanji import drawing
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +45,10 @@ class Task:
         """
         return jnp.broadcast_to(timestep.discount == 0, self.env.num_agents)
 
+    def render(self, state: Any) -> np.ndarray:
+        """A picture of the state, uint8 ``[height, width, 3]``."""
+        return drawing.foraging(self.env, state)
+
 
 class Warehouse(Task):
     """RobotWarehouse: a collision terminates, whether the time is up or not."""
@@ -52,6 +59,9 @@ class Warehouse(Task):
         collides = jax.vmap(functools.partial(is_collision, after.grid))
         hit = jnp.any(collides(after.agents, self.env.agent_ids))
         return jnp.broadcast_to(hit, self.env.num_agents)
+
+    def render(self, state: Any) -> np.ndarray:
+        return drawing.warehouse(self.env, state)
 
 
 class Connecting(Task):
@@ -65,6 +75,9 @@ class Connecting(Task):
         mine = (grid - 1) // 3 == jnp.arange(self.env.num_agents)[:, None, None]
         mine = (mine & (grid > 0))[..., None]
         return jnp.concatenate([kinds * mine, kinds * ~mine], axis=-1)
+
+    def render(self, state: Any) -> np.ndarray:
+        return drawing.connecting(self.env, state)
 
 
 class Cleaning(Task):
@@ -90,3 +103,6 @@ class Cleaning(Task):
         agents = self.env.num_agents
         legal = jnp.all(before.action_mask[jnp.arange(agents), actions])
         return jnp.broadcast_to(~legal | ~jnp.any(after.grid == DIRTY), agents)
+
+    def render(self, state: Any) -> np.ndarray:
+        return drawing.cleaning(self.env, state)

@@ -86,6 +86,9 @@ class WrappedJaxEnvironment(JaxEnvironment):
         carried, timestep = self.wrapper.following(carried, timestep)
         return (inner, carried), timestep
 
+    def render(self, state: PyTree) -> np.ndarray | None:
+        return self.environment.render(state[0])
+
 
 @overload
 def wrap(environment: Environment, *wrappers: Wrapper) -> Environment: ...
