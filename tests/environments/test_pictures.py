@@ -250,6 +250,31 @@ def test_particles_are_drawn_in_their_colours_and_say_what_they_say():
     assert pixel(frame([0.0, 1.0], (9.0, 9.0)), 0.984, 0.016) == (115, 243, 115)
 
 
+def test_a_kitchen_shows_what_is_cooked_and_carried():
+    pytest.importorskip("jaxmarl")
+    tiles = np.ones((2 + 2, 3 + 2, 3), int)
+    tiles[1, 1], tiles[1, 2], tiles[1, 3] = (8, 7, 20), (7, 1, 0), (9, 6, 0)
+    state = SimpleNamespace(
+        wall_map=np.array([[1, 1, 1], [0, 0, 0]], bool),
+        maze_map=tiles,
+        agent_pos=np.array([[0, 1], [2, 1]]),
+        agent_dir_idx=np.array([2, 0]),
+        agent_inv=np.array([1, 3]),
+        step=4,
+    )
+    frame = jaxmarl.kitchen(None, state)
+    assert pixel(frame, 0.15 / 3, 0.5 / 2) == rgb("#333333")
+    assert pixel(frame, 1.5 / 3, 0.5 / 2) == rgb(GREEN)
+    assert pixel(frame, 2.5 / 3, 0.5 / 2) == rgb(VERMILION)
+    assert pixel(frame, 2.7 / 3, 0.5 / 2) == WHITE
+    assert pixel(frame, 2.5 / 3, 0.1 / 2) == rgb("#999999")
+    assert pixel(frame, 1.5 / 3, 1.5 / 2) == WHITE
+    assert pixel(frame, 0.35 / 3, 1.4 / 2) == rgb(BLUE)
+    assert pixel(frame, 0.9 / 3, 1.5 / 2) == rgb("#333333")  # it looks east
+    assert pixel(frame, 2.75 / 3, 1.75 / 2) == rgb("#E6B400")
+    assert pixel(frame, 0.75 / 3, 1.8 / 2) != rgb("#E6B400")
+
+
 def test_foraging_shows_the_food_that_is_left():
     food = SimpleNamespace(
         position=np.array([[0, 3], [3, 0]]), level=np.array([2, 3]), eaten=np.array([False, True])
@@ -308,6 +333,7 @@ def ones(leaf):
     [
         "jaxmarl/smax/smacv2_5_units",
         "jaxmarl/mpe/simple_reference_v3",
+        "jaxmarl/overcooked",
         "jumanji/Cleaner-v0",
         "jumanji/Connector-v3",
         "jumanji/LevelBasedForaging-v0",

@@ -7,10 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from mava.environments.drawing import BLUE, VERMILION, Drawing
+from mava.environments.drawing import BLUE, GREEN, INK, VERMILION, Drawing, grid
 
 _REACH = 1.5
 """What is always shown of MPE's plane; where landmarks and agents begin is within 1."""
+_HEADINGS = ((0.0, -1.0), (0.0, 1.0), (1.0, 0.0), (-1.0, 0.0))
+_ONION, _SOUP = "#E6B400", "#D55E00"
+_COOKING = 20
+"""A pot counts down from here until its soup is ready; above, it lacks that many onions."""
 
 
 def battle(env: Any, state: Any) -> np.ndarray:
@@ -75,3 +79,54 @@ def _letter(message: Any) -> str:
     """Of the largest entry; messages that are all zeros are silence."""
     values = np.asarray(message)
     return string.ascii_uppercase[int(np.argmax(values))] if np.any(values) else "nothing"
+
+
+def kitchen(env: Any, state: Any) -> np.ndarray:
+    """Overcooked: counters grey; onions yellow, plates white, soups red on a plate; where soups are
+    delivered is green; pots black, with what is in them and the steps that it still cooks. Cooks
+    look along their line and carry what is drawn beside them."""
+    from jaxmarl.environments.overcooked.common import OBJECT_TO_INDEX
+
+    names = {number: name for name, number in OBJECT_TO_INDEX.items()}
+    rows, columns = np.asarray(state.wall_map).shape
+    drawing = grid(rows, columns)
+    tiles = np.asarray(state.maze_map)
+    around = (tiles.shape[0] - rows) // 2
+    for row, column in np.ndindex(rows, columns):
+        thing, _, status = tiles[around + row, around + column].tolist()
+        if state.wall_map[row, column]:
+            drawing.square(column + 0.5, row + 0.5, 1.0, facecolor="#999999", zorder=1)
+        _thing(drawing, column + 0.5, row + 0.5, names[thing], status)
+    cooks = zip(state.agent_pos, state.agent_dir_idx, state.agent_inv, strict=True)
+    for cook, ((column, row), heading, carried) in enumerate(cooks):
+        x, y, (dx, dy) = column + 0.5, row + 0.5, _HEADINGS[int(heading)]
+        colour = BLUE if cook == 0 else VERMILION
+        drawing.circle(x, y, 0.33, facecolor=colour, zorder=2)
+        drawing.line((x, x + 0.45 * dx), (y, y + 0.45 * dy), color=INK, linewidth=2.0, zorder=3)
+        _food(drawing, x + 0.25, y + 0.25, names[int(carried)], 0.15)
+    drawing.text(0.1, 0.1, f"step {int(state.step)}", ha="left", va="top", zorder=10)
+    return drawing.frame()
+
+
+def _thing(drawing: Drawing, x: float, y: float, name: str, status: int) -> None:
+    """What lies or stands on a tile."""
+    if name == "goal":
+        drawing.square(x, y, 0.8, facecolor=GREEN, zorder=2)
+    elif name == "pot":
+        drawing.square(x, y, 0.8, facecolor=INK, zorder=2)
+        words = f"{_COOKING + 3 - status}/3" if status > _COOKING else f"{status}"
+        drawing.text(x, y, words if status else "soup", color="white", zorder=3)
+    elif name in ("onion_pile", "plate_pile"):
+        for dx, dy in ((-0.2, 0.15), (0.2, 0.15), (0.0, -0.15)):
+            _food(drawing, x + dx, y + dy, name.removesuffix("_pile"), 0.17)
+    else:
+        _food(drawing, x, y, name, 0.25)
+
+
+def _food(drawing: Drawing, x: float, y: float, name: str, radius: float) -> None:
+    if name in ("onion", "plate", "dish"):
+        colour = _ONION if name == "onion" else "white"
+        style = {"edgecolor": INK, "linewidth": 0.8, "zorder": 4}
+        drawing.circle(x, y, radius, facecolor=colour, **style)
+    if name == "dish":
+        drawing.circle(x, y, 0.6 * radius, facecolor=_SOUP, zorder=5)

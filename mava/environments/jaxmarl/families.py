@@ -67,6 +67,13 @@ class Family:
         return None
 
 
+class Kitchen(Family):
+    """Overcooked."""
+
+    def render(self, state: Any) -> np.ndarray | None:
+        return drawing.kitchen(self.env, state)
+
+
 class LateLimit(Family):
     """The same of an environment that compares its limit with the steps made before this one, so
     that an episode has ``max_steps + 1``."""
@@ -176,7 +183,7 @@ _BY_CLASS: dict[str, type[Family]] = {
     "switch_riddle": Riddle,
     "coin_game": CoinGame,
     "jaxnav": Navigation,
-    "overcooked": Family,
+    "overcooked": Kitchen,
     "overcooked_v2": Family,
 }
 
