@@ -3,8 +3,9 @@
     python benchmarks/scaling.py [--json=FILE] [--picture=docs/curves/scaling.png]
 
 Environment steps per second of feed-forward IPPO on jaxmarl's spread: rollouts of 32 steps, 4
-epochs of 1 minibatch, networks of 64 x 64. Each point is a process of its own, since devices are forced
-before JAX starts. Devices of a CPU share its cores: what their row shows is what sharing costs.
+epochs of 1 minibatch, networks of 64 x 64. Each point is a process of its own, since devices are
+forced before JAX starts. Devices of a CPU share its cores: what their row shows is what sharing
+costs.
 """
 
 from __future__ import annotations
