@@ -104,7 +104,7 @@ class GIF(Video):
 
         full = Image.fromarray(frame)
         self._images.append(full.quantize(256, dither=Image.Dither.NONE))
-        self._milliseconds.append(round(1000 * seconds))
+        self._milliseconds.append(10 * round(100 * seconds))  # GIF counts in hundredths
 
     def _complete(self) -> None:
         first, *rest = self._images

@@ -51,6 +51,11 @@ def test_a_gif_has_every_frame_for_its_time(tmp_path: pathlib.Path) -> None:
     np.testing.assert_array_equal(found, shown)
 
 
+def test_times_of_a_gif_are_to_the_nearest_hundredth(tmp_path: pathlib.Path) -> None:
+    write(tmp_path / "a.gif", frames(2), fps=15)
+    assert read(tmp_path / "a.gif")[1] == [70, 570]
+
+
 def test_equal_frames_in_a_row_are_one_for_as_long(tmp_path: pathlib.Path) -> None:
     first, second = frames(2)
     write(tmp_path / "a.gif", [first, first, first, second])
