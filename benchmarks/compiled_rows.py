@@ -120,7 +120,7 @@ def bare(row: Row) -> Callable[[int], None]:
 
         return jax.lax.fori_loop(0, steps, body, held)
 
-    held = jax.jit(worlds.reset)(jnp.uint32(0))
+    held, _ = jax.jit(worlds.reset)(jnp.uint32(0))
     key = jax.random.key(0)
 
     def run(steps: int) -> None:

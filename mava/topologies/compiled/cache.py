@@ -7,7 +7,7 @@ import pathlib
 
 import jax
 
-_SECONDS = 0.5
+_SECONDS, _SECONDS_OF_JAX = 0.5, 1.0
 
 
 def keep_compiled() -> None:
@@ -16,11 +16,12 @@ def keep_compiled() -> None:
     ``JAX_ENABLE_COMPILATION_CACHE=false`` switches it off."""
     if jax.config.jax_compilation_cache_dir is not None:  # type: ignore[attr-defined]
         return
-    base = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
-    folder = pathlib.Path(base, "mava", "compiled")
     try:
+        base = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+        folder = pathlib.Path(base, "mava", "compiled")
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return  # a home that cannot be written to: every start compiles
+    except (OSError, RuntimeError):
+        return  # no home, or one that cannot be written to: every start compiles
     jax.config.update("jax_compilation_cache_dir", str(folder))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", _SECONDS)
+    if jax.config.jax_persistent_cache_min_compile_time_secs == _SECONDS_OF_JAX:  # type: ignore[attr-defined]
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", _SECONDS)

@@ -91,10 +91,11 @@ class CompiledEpisodes:
         self._width = self._width or min(self._most, episodes)
         variables = jax.device_put(act.variables, jax.local_devices()[0])
         act = act._replace(variables=variables)
-        found = [
-            self._wave(act, np.arange(first, first + self._width, dtype=np.int32), seed)
-            for first in range(0, episodes, self._width)
-        ]
+        found = []
+        for first in range(0, episodes, self._width):
+            # Places that are left over repeat the last episode.
+            numbers = np.minimum(np.arange(first, first + self._width), episodes - 1)
+            found.append(self._wave(act, numbers.astype(np.int32), seed))
         joined = jax.tree.map(lambda *x: np.concatenate(x)[:episodes], *found)
         returns, lengths, metrics = joined
         return Episodes(

@@ -23,10 +23,11 @@ class Sizes(NamedTuple):
     updates: int
 
 
-def sizes_of(rounds: Rounds, num_environments: int, most: int = _MOST_ROWS) -> Sizes:
-    """Chunks whose log stays small."""
-    steps = max(1, min(most, _MOST_ENTRIES // num_environments))
-    while steps > 1 and _updates_in(rounds, steps * num_environments) > _MOST_ENTRIES // 16:
+def sizes_of(rounds: Rounds, num_environments: int, num_seeds: int = 1) -> Sizes:
+    """Chunks whose log, of all seeds together, stays small."""
+    steps = max(1, min(_MOST_ROWS, _MOST_ENTRIES // (num_environments * num_seeds)))
+    most = _MOST_ENTRIES // (16 * num_seeds)
+    while steps > 1 and _updates_in(rounds, steps * num_environments) > most:
         steps //= 2
     return Sizes(steps, _updates_in(rounds, steps * num_environments))
 
@@ -118,7 +119,7 @@ def of_one(log: Log, at: int, shape: tuple[int, int]) -> Log:
 def report(log: Log, steps: int, updates: int, shape: tuple[int, int]) -> Report:
     """What a chunk of so many vectorised steps and trainer steps did, on the host.
 
-    Episodes come in order of time, then of seed, device and environment. Metrics are means over
+    Episodes come in order of time, then of device, seed and environment. Metrics are means over
     seeds.
 
     Args:

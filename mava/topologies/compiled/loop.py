@@ -21,6 +21,8 @@ from mava.topologies.compiled.log import Log, Sizes
 from mava.topologies.learning import learning
 from mava.types import Array, PyTree
 
+_NEVER = 2**31 - 1
+
 
 class Place(NamedTuple):
     """Everything of a run that lives where its environments are.
@@ -100,18 +102,17 @@ class Loop:
         self._metrics = metric_shapes(program)
         self._learn = learning(program, buffer, buffer.sample, all_mean)
 
-    def init_place(self, source: Source) -> Place:
-        """The place before the first step, environments reset."""
+    def init_place(self, source: Source) -> tuple[Place, Array]:
+        """The place before the first step, environments reset; and flags as
+        ``VectorisedEnvironment.step`` gives them."""
         program, count = self._program, self._environment.num_environments
         memory = jax.tree.map(
             lambda x: jnp.broadcast_to(x, (count, *jnp.shape(x))), program.init_memory()
         )
         zeros = jnp.zeros(count)
-        worlds = self._environment.reset(source.seed, self._first())
-        worlds = self._environment.begin(worlds, source.seed, self._first())
-        return Place(
-            worlds, memory, self._buffer.init(program.item), zeros, zeros.astype(jnp.int32)
-        )
+        worlds, bad = self._environment.reset(source.seed, self._first())
+        buffer = self._buffer.init(program.item)
+        return Place(worlds, memory, buffer, zeros, zeros.astype(jnp.int32)), bad
 
     def init_learner(self, source: Source) -> LearnerState:
         return self._program.init_learner(address(source.key, "init"))
@@ -135,7 +136,7 @@ class Loop:
             return (chunk.counters.steps < until) & self._is_good(chunk.log)
 
         def round_(chunk: Chunk) -> Chunk:
-            stop = jnp.minimum(self._next_round(chunk.counters.updates), until)
+            stop = self._next_round(chunk.counters.updates, until)
             chunk = self._collect(source, chunk, began, stop)
             return self._train(source, chunk, began)
 
@@ -218,20 +219,26 @@ class Loop:
 
     def _due(self, steps: Array) -> Array:
         """``Rounds.due`` after so many vectorised steps; unsigned, against overflow."""
-        rounds = self._program.rounds
+        first, every = self._rounds
         made = steps.astype(jnp.uint32) * jnp.uint32(self._total)
-        first = jnp.uint32(rounds.first)
-        count = (jnp.maximum(made, first) - first) // jnp.uint32(rounds.every) + 1
-        due = jnp.where(made >= first, rounds.updates * count.astype(jnp.int32), 0)
+        count = (jnp.maximum(made, first) - first) // every + 1
+        due = jnp.where(made >= first, self._program.rounds.updates * count.astype(jnp.int32), 0)
         return due.astype(jnp.int32)
 
-    def _next_round(self, updates: Array) -> Array:
-        """The vectorised steps after which more than ``updates`` trainer steps are due."""
+    def _next_round(self, updates: Array, until: Array) -> Array:
+        """The vectorised steps after which more than ``updates`` trainer steps are due, or
+        ``until`` if that is less."""
+        first, every = self._rounds
+        done = (updates // self._program.rounds.updates).astype(jnp.uint32)
+        steps = (first + done * every - 1) // jnp.uint32(self._total) + 1
+        return jnp.minimum(steps, until.astype(jnp.uint32)).astype(jnp.int32)
+
+    @property
+    def _rounds(self) -> tuple[Array, Array]:
+        """Environment steps before the first round and between rounds; none comes after the last
+        step of a run, which is below 2**31."""
         rounds = self._program.rounds
-        done = (updates // rounds.updates).astype(jnp.uint32)
-        wanted = jnp.uint32(rounds.first) + done * jnp.uint32(rounds.every)
-        steps: Array = (wanted + self._total - 1) // jnp.uint32(self._total)
-        return steps.astype(jnp.int32)
+        return jnp.uint32(min(rounds.first, _NEVER)), jnp.uint32(min(rounds.every, _NEVER))
 
     def _empty_log(self, source: Source) -> Log:
         def one(source: Source) -> Log:

@@ -87,7 +87,16 @@ class Layout:
         return function if self.num_seeds == 1 else jax.vmap(function, in_axes=axes)
 
     def sources(self, seed: int) -> Source:
-        """The seeds ``seed``, ``seed + 1``, ... and their keys."""
+        """The seeds ``seed``, ``seed + 1``, ... and their keys.
+
+        Raises:
+            ConfigurationError: one of them does not fit 32 bits.
+        """
+        if seed + self.num_seeds > 2**32:
+            raise ConfigurationError(
+                f"seed is {seed} and num_seeds {self.num_seeds}: the last seed would be "
+                f"{seed + self.num_seeds - 1}; it must be below 2**32"
+            )
         seeds = [seed + index for index in range(self.num_seeds)]
         made = [Source(jax.random.key(s), np.asarray(s, np.uint32)) for s in seeds]
         if self.num_seeds == 1:

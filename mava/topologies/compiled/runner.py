@@ -19,7 +19,7 @@ from mava.topologies.base import InterruptibleEpisodes, Report, Runner, RunnerSt
 from mava.topologies.buffers import buffer_bytes, make_buffer
 from mava.topologies.compiled import log as log_
 from mava.topologies.compiled.cache import keep_compiled
-from mava.topologies.compiled.environments import VectorisedEnvironment, leaves
+from mava.topologies.compiled.environments import VectorisedEnvironment, check_shapes, leaves
 from mava.topologies.compiled.episodes import CompiledEpisodes
 from mava.topologies.compiled.loop import Chunk, Counters, Loop
 from mava.topologies.compiled.placing import CHUNK, Layout
@@ -41,8 +41,8 @@ class Compiled(Runner):
 
     Raises:
         WiringError: the system does not fit together.
-        ConfigurationError: an environment that the host steps, or numbers that devices cannot share
-            evenly.
+        ConfigurationError: an environment that the host steps or whose shapes change, numbers that
+            devices cannot share evenly, or seeds of 2**32 and more.
     """
 
     def __init__(self, system: System, seed: int, num_devices: int = 1, num_seeds: int = 1) -> None:
@@ -55,13 +55,14 @@ class Compiled(Runner):
                 f"{environment.spec.name} is stepped by the host; use topology='single_process', "
                 "or a JAX environment such as 'jaxmarl/smax/3m'"
             )
+        check_shapes(environment)
         keep_compiled()
         self.program: Program = build(system, environment.spec)
         count = self.program.num_environments
         plan = self._layout.plan_of(self.program)
         here = count // num_devices
         self._environment = environment
-        self._sizes = log_.sizes_of(self.program.rounds, count)
+        self._sizes = log_.sizes_of(self.program.rounds, count, num_seeds)
         self._loop = Loop(
             self.program,
             make_buffer(plan, here),
@@ -72,6 +73,7 @@ class Compiled(Runner):
             self._layout.device,
             self._layout.all_mean,
         )
+        self._seed = seed
         self._source = self._layout.whole(self._layout.sources(seed))
         self._steps = self._updates = self._episodes = 0
         self._publish = self._layout.over_seeds(self.program.publish, (0,))
@@ -111,7 +113,9 @@ class Compiled(Runner):
         init_learner = layout.over_seeds(loop.init_learner, (0,))
         init_place = layout.over_seeds(loop.init_place, (0,))
         self._learner = layout.whole(jax.jit(init_learner)(self._source))
-        self._place = jax.jit(layout.over_devices(init_place, "w", "s"))(self._source)
+        init_place = layout.over_devices(init_place, "w", ("s", "s"))
+        self._place, bad = jax.jit(init_place)(self._source)
+        self._check_reset(np.asarray(bad))
         run = layout.over_devices(loop.run, "wwsww", CHUNK)
         jitted = jax.jit(run, donate_argnums=(1, 2))
         arguments = (self._source, self._learner, self._place, *self._progress(0))
@@ -151,20 +155,44 @@ class Compiled(Runner):
         faults = np.atleast_1d(log.fault).ravel()
         if np.any(faults > 0):
             at = int(np.flatnonzero(faults)[0])
-            device = at // self._layout.num_seeds
-            row, leaf = divmod(int(faults[at]) - 1, len(leaves(spec)))
-            index = device * (count // self._layout.num_devices) + row
             step = self._steps + int(np.atleast_1d(log.fault_step).ravel()[at]) + 1
-            raise EnvironmentFault(
-                f"environment {index} of {spec.name}, by environment step {step * count:,}: "
-                f"{leaves(spec)[leaf]}"
-            )
+            raise self._fault(at, int(faults[at]) - 1, f"by environment step {step * count:,}")
         if not np.all(log.finite):
             at = int(np.flatnonzero(~np.atleast_1d(log.finite).ravel())[0])
             one = log_.of_one(log, at, (self._layout.num_devices, self._layout.num_seeds))
             metrics = {name: x[updates - 1] for name, x in one.metrics.items()}
-            where = f"trainer step {self._updates + updates}"
+            where = f"trainer step {self._updates + updates}{self._of_seed(at)}"
             raise DivergenceError(diagnosis(spec, {**one.by_agent, **metrics}, where))
+
+    def _check_reset(self, bad: np.ndarray) -> None:
+        """Raises:
+        EnvironmentFault: any of the flags is true.
+        """
+        flat = bad.reshape(self._layout.num_devices * self._layout.num_seeds, -1)
+        if np.any(flat):
+            at, flag = np.argwhere(flat)[0]
+            raise self._fault(int(at), int(flag), "at its reset")
+
+    def _fault(self, at: int, flag: int, when: str) -> EnvironmentFault:
+        """What a flag says.
+
+        Args:
+            at: index over devices and seeds.
+            flag: index over the environments of that device and their ``leaves``.
+            when: it was seen.
+        """
+        spec, devices = self.program.spec, self._layout.num_devices
+        row, leaf = divmod(flag, len(leaves(spec)))
+        device = at // self._layout.num_seeds
+        index = device * (self.program.num_environments // devices) + row
+        return EnvironmentFault(
+            f"environment {index} of {spec.name}{self._of_seed(at)}, {when}: {leaves(spec)[leaf]}"
+        )
+
+    def _of_seed(self, at: int) -> str:
+        """Names the seed, where there are several."""
+        seeds = self._layout.num_seeds
+        return "" if seeds == 1 else f" (seed {self._seed + at % seeds})"
 
     def variables(self) -> Variables:
         found: Variables = self._publish(self._learner)
@@ -196,9 +224,10 @@ def _placed_like(new: Any, old: Any) -> Any:
 
 
 def _joined(reports: list[Report]) -> Report:
-    names = reports[0].metrics if reports else {}
+    """One report of all; a chunk in which no trainer step fell has no metrics."""
+    names = dict.fromkeys(name for report in reports for name in report.metrics)
     return Report(
-        {name: tuple(x for r in reports for x in r.metrics[name]) for name in names},
+        {name: tuple(x for r in reports for x in r.metrics.get(name, ())) for name in names},
         tuple(x for r in reports for x in r.returns),
         tuple(x for r in reports for x in r.lengths),
     )
