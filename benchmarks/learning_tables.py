@@ -41,14 +41,15 @@ def _section(name: str, task: Task, records: list[dict[str, Any]], runs: pathlib
     steps = sorted({record["environment_steps"] for record in records})
     options = "".join(f", {key}={value}" for key, value in sorted(task.kwargs.items()))
     budget = " and ".join(f"{count:,}" for count in steps)
+    compared = ["converted", "published"] if task.published else []
     lines = [
         f"### {name}: `{task.environment}`{options}",
         "",
         f"{budget} environment steps, discount {task.discount}; the random policy's return is "
         f"{chance:.2f}.{_conversion(task)}{_shown(task)}",
         "",
-        "| system | seeds | at the end | best policy | converted | published | minutes |",
-        "|---|---|---|---|---|---|---|",
+        _cells(["system", "seeds", "at the end", "best policy", *compared, "minutes"]),
+        _cells(["---"] * (5 + len(compared))),
     ]
     by_system: dict[str, list[dict[str, Any]]] = {}
     for record in records:
@@ -66,19 +67,23 @@ def _row(system: str, task: Task, records: list[dict[str, Any]]) -> str:
         last = [record["metrics"][-1][task.metric] for record in records]
         best = [record["best_metrics"][task.metric] for record in records]
     minutes = statistics.mean(record["cpu_seconds"] for record in records) / 60
-    known = task.published.get(system)
-    converted = ""
+    compared = []
     if task.published:
         converted = f"{task.scale * statistics.mean(best) + task.shift:.2f}"
+        known = task.published.get(system)
+        compared = [converted, "" if known is None else f"{known:g}"]
     cells = [
         f"`{system}`",
         str(len(records)),
         _interval(last),
         _interval(best),
-        converted,
-        "" if known is None else f"{known:g}",
+        *compared,
         f"{minutes:.1f}",
     ]
+    return _cells(cells)
+
+
+def _cells(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
