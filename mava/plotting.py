@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mava.errors import ConfigurationError, nearest
-from mava.run_curves import RunCurve, pools_of, read_run
+from mava.run_curves import RunCurve, pools_of, read_runs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,13 +64,13 @@ def learning_curve(
         Where the picture is.
 
     Raises:
-        ConfigurationError: as ``read_run``; an unknown aggregate; runs of one curve that have no
+        ConfigurationError: as ``read_runs``; an unknown aggregate; runs of one curve that have no
             evaluation step in common; or a file that cannot be written.
     """
     if aggregate not in AGGREGATES:
         raise ConfigurationError(f"unknown aggregate {aggregate!r}{nearest(aggregate, AGGREGATES)}")
     bands: dict[str, list[Band]] = {}
-    for pool in pools_of([read_run(run_dir) for run_dir in run_dirs]):
+    for pool in pools_of([run for run_dir in run_dirs for run in read_runs(run_dir)]):
         drawn = band(pool.runs, aggregate, pool.name)
         bands.setdefault(pool.runs[0].environment, []).append(drawn)
     if not bands:

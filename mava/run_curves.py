@@ -15,7 +15,7 @@ import numpy as np
 
 from mava.errors import ConfigurationError
 
-_OF_ONE_RUN = ("kind", "step", "seed", "total_steps")
+_OF_ONE_RUN = ("kind", "step", "seed", "num_seeds", "total_steps")
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
@@ -26,7 +26,7 @@ class RunCurve:
     Attributes:
         steps: int ``[evaluations]``, increasing: environment steps of training.
         returns: per evaluation, the episodes' returns, float64 ``[episodes]``.
-        configuration: all that is recorded of what was run, but for the seed and the number of
+        configuration: all that is recorded of what was run, but for the seeds and the number of
             steps; equal texts are equal configurations.
         directory: where the run is.
     """
@@ -48,8 +48,9 @@ class Pool(NamedTuple):
     name: str
 
 
-def read_run(run_dir: str | os.PathLike[str]) -> RunCurve:
-    """Reads the evaluations of a run that has a ``MetricsLog``; it may still be going on.
+def read_runs(run_dir: str | os.PathLike[str]) -> list[RunCurve]:
+    """Reads the evaluations of a run that has a ``MetricsLog``; it may still be going on. Seeds
+    that were trained together are a curve each.
 
     Raises:
         ConfigurationError: there is no ``metrics.jsonl``, it is not a run's, or has no evaluation.
@@ -63,26 +64,39 @@ def read_run(run_dir: str | os.PathLike[str]) -> RunCurve:
     records = _records(path)
     if not records or records[0].get("kind") != "run":
         raise ConfigurationError(f"{path} does not begin with the line that names the run")
-    found = {r["step"]: _finite(r["returns"]) for r in records if r.get("kind") == "evaluation"}
-    steps = sorted(step for step, returns in found.items() if returns.size)
-    if not steps:
+    evaluations = [r for r in records if r.get("kind") == "evaluation"]
+    configuration = _configuration(records[0], place / "config.json")
+    curves = []
+    for index in range(len(_by_seed(evaluations[-1])) if evaluations else 0):
+        found = {r["step"]: _finite(_by_seed(r)[index]) for r in evaluations}
+        steps = sorted(step for step, returns in found.items() if returns.size)
+        if steps:
+            curve = RunCurve(
+                system=records[0]["system"],
+                environment=records[0]["environment"],
+                seed=records[0]["seed"] + index,
+                steps=np.asarray(steps),
+                returns=tuple(found[step] for step in steps),
+                configuration=configuration,
+                directory=str(place.resolve()),
+            )
+            curves.append(curve)
+    if not curves:
         raise ConfigurationError(f"{path} has no evaluation yet")
-    return RunCurve(
-        system=records[0]["system"],
-        environment=records[0]["environment"],
-        seed=records[0]["seed"],
-        steps=np.asarray(steps),
-        returns=tuple(found[step] for step in steps),
-        configuration=_configuration(records[0], place / "config.json"),
-        directory=str(place.resolve()),
-    )
+    return curves
+
+
+def _by_seed(evaluation: dict[str, Any]) -> list[list[float | None]]:
+    """The episodes' returns of each seed."""
+    seeds: list[list[float | None]] = evaluation.get("seed_returns", [evaluation["returns"]])
+    return seeds
 
 
 def pools_of(runs: Sequence[RunCurve]) -> list[Pool]:
     """Runs of one system on one environment, with equal configurations and different seeds, form a
     pool; where a seed comes twice, each of the runs is one of its own. A directory given twice
     counts once."""
-    once = {run.directory or id(run): run for run in runs}
+    once = {(run.directory or id(run), run.seed): run for run in runs}
     systems: dict[tuple[str, str], dict[str, list[RunCurve]]] = {}
     for run in once.values():
         alike = systems.setdefault((run.environment, run.system), {})

@@ -9,7 +9,7 @@ import pytest
 
 from mava.errors import ConfigurationError
 from mava.plotting import band, interval_of, learning_curve
-from mava.run_curves import RunCurve, pools_of, read_run
+from mava.run_curves import RunCurve, pools_of, read_runs
 
 
 def write(
@@ -47,7 +47,7 @@ def test_reads_a_run_that_still_goes_on(tmp_path: pathlib.Path) -> None:
     place = write(tmp_path / "run")
     with (place / "metrics.jsonl").open("a") as file:
         file.write('{"kind": "evaluation", "step": 300, "retu')
-    run = read_run(place)
+    (run,) = read_runs(place)
     assert run.steps.tolist() == [0, 100, 200]
     assert run.returns[1].tolist() == [100 + episode for episode in range(8)]
 
@@ -118,8 +118,12 @@ def test_runs_without_a_step_in_common(tmp_path: pathlib.Path) -> None:
         learning_curve(places, tmp_path / "curve.png")
 
 
+def curves(places: list[pathlib.Path]) -> list[RunCurve]:
+    return [run for place in places for run in read_runs(place)]
+
+
 def pooled(places: list[pathlib.Path]) -> list[tuple[str, list[int]]]:
-    pools = pools_of([read_run(place) for place in places])
+    pools = pools_of(curves(places))
     return [(pool.name, [run.seed for run in pool.runs]) for pool in pools]
 
 
@@ -141,8 +145,8 @@ def test_only_runs_of_equal_configuration_are_seeds_of_one_curve(tmp_path: pathl
     drawn = learning_curve(slow + fast, tmp_path / "curve.svg")
     assert drawn.stat().st_size > 1000
     with pytest.raises(ConfigurationError, match="configurations differ"):
-        band([read_run(slow[0]), read_run(fast[1])])
-    label = band([read_run(place) for place in slow], name="slow").label
+        band(curves([slow[0], fast[1]]))
+    label = band(curves(slow), name="slow").label
     assert label == "madqn (slow): mean of 2 seeds, least to greatest"
 
 
@@ -151,4 +155,19 @@ def test_a_seed_that_comes_twice_is_no_sample(tmp_path: pathlib.Path) -> None:
     assert pooled(places) == [("a/run", [0]), ("b/run", [0]), ("c/run", [1])]
     assert pooled([places[0], places[0], places[2]]) == [("", [0, 1])]
     with pytest.raises(ConfigurationError, match="two have the same seed"):
-        band([read_run(place) for place in places])
+        band(curves(places))
+
+
+def test_seeds_that_were_trained_together_are_seeds_of_one_curve(tmp_path: pathlib.Path) -> None:
+    together = write(tmp_path / "together", 3, steps=(), config={"num_seeds": 2})
+    with (together / "metrics.jsonl").open("a") as file:
+        for step in (0, 100):
+            seeds = [[step, step + 2.0], [step + 4.0, None]]
+            line = {"kind": "evaluation", "step": step, "returns": [], "seed_returns": seeds}
+            file.write(json.dumps(line) + "\n")
+    alone = write(tmp_path / "alone", 9, steps=(0, 100), config={"num_seeds": 1})
+    assert pooled([together]) == [("", [3, 4])]
+    assert pooled([together, alone]) == [("", [3, 4, 9])]
+    found = band(read_runs(together))
+    assert found.label == "madqn: mean of 2 seeds, least to greatest"
+    assert (found.low.tolist(), found.high.tolist()) == ([1, 101], [4, 104])

@@ -31,8 +31,8 @@ class MarlEvalLog(Observe):
     ``return`` and ``episode_length`` have one number per episode, the environment's own metrics one
     number each, left out where it is not finite; a return that is not finite is ``null``.
     ``elapsed_time`` is in seconds since the first
-    evaluation. The file is replaced whole at each evaluation. Without a ``run_dir`` nothing is
-    written.
+    evaluation. Seeds that are trained together have a part each. The file is replaced whole at each
+    evaluation. Without a ``run_dir`` nothing is written.
     """
 
     def open_observer(self, run: Run) -> Observer:
@@ -45,35 +45,44 @@ class _MarlEvalLog(Observer):
     def __init__(self, run: Run, path: pathlib.Path) -> None:
         self._path = path
         environment, _, task = run.environment.rpartition("/")
-        self._keys = (
-            safe(environment or task),
-            safe(task),
-            safe(run.system),
-            f"seed_{run.seed}",
-        )
-        self._steps = self._read(run.first_step) if run.resumed else {}
-        self._absolute: dict[str, Any] | None = None
-        times = [step["elapsed_time"] for step in self._steps.values()]
+        self._keys = (safe(environment or task), safe(task), safe(run.system))
+        self._seed = run.seed
+        self._runs = self._read(run.first_step) if run.resumed else {}
+        self._absolute: dict[str, dict[str, Any]] = {}
+        times = [step["elapsed_time"] for steps in self._runs.values() for step in steps.values()]
         self._offset = max(times) if times else None
 
-    def _read(self, first_step: int) -> Steps:
+    def _read(self, first_step: int) -> dict[str, Steps]:
         if not self._path.exists():
             return {}
         found: Any = json.loads(self._path.read_text(encoding="utf-8"))
         for key in self._keys:
             found = found.get(key, {})
-        steps = [step for key, step in found.items() if key.startswith("step_")]
-        return {s["step_count"]: s for s in steps if s["step_count"] <= first_step}
+        return {
+            seed: {
+                step["step_count"]: step
+                for key, step in records.items()
+                if key.startswith("step_") and step["step_count"] <= first_step
+            }
+            for seed, records in found.items()
+        }
 
     def on_evaluation(self, evaluation: Evaluation, progress: Progress) -> None:
-        if evaluation.step not in self._steps:
-            record = self._record(evaluation, progress)
-            self._steps[evaluation.step] = {"step_count": evaluation.step, **record}
-            self._write()
+        for seed, one in self._by_seed(evaluation).items():
+            steps = self._runs.setdefault(seed, {})
+            if one.step not in steps:
+                steps[one.step] = {"step_count": one.step, **self._record(one, progress)}
+        self._write()
 
     def on_absolute_metric(self, evaluation: Evaluation, progress: Progress) -> None:
-        self._absolute = self._record(evaluation, progress)
+        for seed, one in self._by_seed(evaluation).items():
+            self._runs.setdefault(seed, {})
+            self._absolute[seed] = self._record(one, progress)
         self._write()
+
+    def _by_seed(self, evaluation: Evaluation) -> dict[str, Evaluation]:
+        seeds = evaluation.seeds or (evaluation,)
+        return {f"seed_{self._seed + index}": one for index, one in enumerate(seeds)}
 
     def _record(self, evaluation: Evaluation, progress: Progress) -> dict[str, Any]:
         if self._offset is None:
@@ -88,11 +97,11 @@ class _MarlEvalLog(Observer):
         }
 
     def _write(self) -> None:
-        run: dict[str, Any] = {
-            f"step_{i}": self._steps[s] for i, s in enumerate(sorted(self._steps))
-        }
-        if self._absolute is not None:
-            run["absolute_metrics"] = self._absolute
+        whole: dict[str, Any] = {}
+        for seed, steps in self._runs.items():
+            whole[seed] = {f"step_{i}": steps[s] for i, s in enumerate(sorted(steps))}
+            if seed in self._absolute:
+                whole[seed]["absolute_metrics"] = self._absolute[seed]
         for key in reversed(self._keys):
-            run = {key: run}
-        write_atomically(self._path, dumps(run, indent=1) + "\n")
+            whole = {key: whole}
+        write_atomically(self._path, dumps(whole, indent=1) + "\n")

@@ -31,7 +31,8 @@ class MetricsLog(Observe):
     The first line (``"kind": "run"``) names the run. Each other line has ``step`` (environment
     steps), ``kind`` (``training``, ``evaluation`` or ``absolute``), numbers by name, and
     ``wall_seconds`` of training before it, over all processes of a resumed run. Evaluations also
-    list ``returns`` and ``lengths`` by episode. What is not a finite number is ``null``.
+    list ``returns`` and ``lengths`` by episode, and ``seed_returns`` by episode of each seed where
+    several are trained together. What is not a finite number is ``null``.
 
     A resumed run drops what was written after the step it resumed from, so its file is that of a
     run that was never interrupted, but for ``wall_seconds``. Without a ``run_dir`` nothing is
@@ -99,7 +100,10 @@ class _MetricsLog(Observer):
     def _write_evaluation(self, kind: str, evaluation: Evaluation, progress: Progress) -> None:
         numbers = evaluation_numbers(evaluation, self._run.spec)
         returns = [finite(value) for value in evaluation.returns]
-        episodes = {"returns": returns, "lengths": list(evaluation.lengths)}
+        episodes: dict[str, Any] = {"returns": returns, "lengths": list(evaluation.lengths)}
+        if evaluation.seeds:
+            seeds = [[finite(value) for value in one.returns] for one in evaluation.seeds]
+            episodes["seed_returns"] = seeds
         self._write(kind, evaluation.step, numbers, progress, episodes)
 
     def _write(

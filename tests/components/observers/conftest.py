@@ -52,6 +52,10 @@ class Script:
             metrics={"won": 0.5},
         )
 
+    def evaluation_of_seeds(self, step: int) -> Evaluation:
+        """Of two seeds that are trained together."""
+        return Evaluation.of_seeds([self.evaluation(step), self.evaluation(step, episodes=2)])
+
     def progress(self, step: int, wall_seconds: float | None = None, **fields: Any) -> Progress:
         made = Progress(
             environment_steps=step,

@@ -110,3 +110,20 @@ def test_no_partial_file_stays(run: Any, script: Any) -> None:
     script.play(observer, 0, 1000)
     observer.close()
     assert [file.name for file in pathlib.Path(run.run_dir).iterdir()] == ["marl_eval.json"]
+
+
+def test_seeds_that_are_trained_together_have_a_part_each(run: Any, script: Any) -> None:
+    for resumed, step in ((False, 100), (True, 200)):
+        resumption = dataclasses.replace(run, resumed=resumed, first_step=100 * resumed)
+        observer = MarlEvalLog().open_observer(resumption)
+        observer.on_evaluation(script.evaluation_of_seeds(step), script.progress(step))
+        observer.close()
+    observer = MarlEvalLog().open_observer(dataclasses.replace(run, resumed=True, first_step=200))
+    observer.on_absolute_metric(script.evaluation_of_seeds(100), script.progress(200))
+    observer.close()
+    seeds = read(run)["mpe2"]["simple_spread_v3"]["madqn"]
+    assert list(seeds) == ["seed_7", "seed_8"]
+    for seed, returns in (("seed_7", [1.0, 2.0, 3.0]), ("seed_8", [1.0, 2.0])):
+        assert list(seeds[seed]) == ["step_0", "step_1", "absolute_metrics"]
+        assert seeds[seed]["step_0"]["return"] == returns
+        assert seeds[seed]["absolute_metrics"]["return"] == returns

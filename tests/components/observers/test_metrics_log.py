@@ -157,3 +157,12 @@ def test_resuming_a_finished_run_leaves_its_file_alone(run: Any, script: Any) ->
     MetricsLog().open_observer(dataclasses.replace(run, first_step=1000, resumed=True)).close()
     assert read(run) == before
     assert before[-1]["kind"] == "absolute"
+
+
+def test_returns_of_seeds_that_are_trained_together_are_told_apart(run: Any, script: Any) -> None:
+    observer = MetricsLog().open_observer(run)
+    observer.on_evaluation(script.evaluation_of_seeds(100), script.progress(100))
+    observer.close()
+    record = read(run)[-1]
+    assert record["seed_returns"] == [[1.0, 2.0, 3.0], [1.0, 2.0]]
+    assert record["returns"] == [1.0, 2.0, 3.0, 1.0, 2.0]
