@@ -9,12 +9,13 @@ import inspect
 import math
 import os
 import pathlib
+from collections.abc import Sequence
 from typing import Any
 
 import jax
-import numpy as np
 
 import mava
+from mava.core.evaluation import Evaluation
 from mava.core.observing import REPORTS, Run
 from mava.core.system import System
 from mava.errors import ConfigurationError, nearest
@@ -199,11 +200,9 @@ class _Launch:
 
     def _stored_policy(self, path: pathlib.Path, record: dict[str, Any]) -> Policy:
         policy = load_policy(path, self._which())
-        at_best = [e for e in record["evaluations"] if e["step"] == policy.step]
-        if self.runner.num_seeds == 1 or not at_best:
-            return policy
-        seeds = [one["returns"] for one in at_best[-1]["seeds"]]
-        return load_policy(path, self._which(), int(np.argmax([np.mean(x) for x in seeds])))
+        evaluations = Result.from_record(record, path, policy).evaluations
+        index = _best_seed(evaluations, policy.step)
+        return load_policy(path, self._which(), index) if index else policy
 
     def _driver(self, watchers: Watchers, interruption: Interruption) -> Driver:
         component, total = self.runner.program.evaluator, self.facts["total_steps"]
@@ -248,13 +247,18 @@ class _Launch:
         )
 
     def _policy(self, outcome: Outcome) -> Policy:
-        at_best = [e for e in outcome.evaluations if e.step == outcome.step]
-        index = at_best[-1].best_seed if at_best else 0
+        index = _best_seed(outcome.evaluations, outcome.step)
         variables = of_seed(outcome.variables, index, self.runner.num_seeds)
         return make_policy(self.runner.program, variables, outcome.step, self.jit)
 
     def _which(self) -> str:
         return "last" if self.runner.program.evaluator is None else "best"
+
+
+def _best_seed(evaluations: Sequence[Evaluation], step: int) -> int:
+    """The index of the run that did best at this step; 0 where that is not known."""
+    found = [evaluation.best_seed for evaluation in evaluations if evaluation.step == step]
+    return found[-1] if found else 0
 
 
 def _enter(

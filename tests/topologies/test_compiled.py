@@ -270,6 +270,11 @@ def test_seeds_trained_together_are_launched_evaluated_and_resumed(tmp_path: Pat
         system, "compiled", total_steps=200, run_dir=tmp_path / "b", resume=True, **options
     )
     assert resumed.evaluations == whole.evaluations
+    finished = mava.launch(
+        system, "compiled", total_steps=200, run_dir=tmp_path / "b", resume=True, **options
+    )
+    assert finished.wall_seconds == resumed.wall_seconds  # its record, not another run
+    assert_equal(finished.policy.act_function.variables, resumed.policy.act_function.variables)
     for run in ("a", "b"):
         policy = mava.load_policy(tmp_path / run, seed_index=1)
         timestep = make("matrix/climbing").reset(jax.random.key(0))[1]
