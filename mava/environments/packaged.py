@@ -119,33 +119,49 @@ class PackagedEnvironment(JaxEnvironment):
         return _inside(self).spec
 
     def reset(self, key: jax.Array) -> tuple[PackagedState, TimeStep]:
-        inside = _inside(self)
-        key, first = jax.random.split(key)
-        with as_shipped():
-            inner, moment = inside.reset(first)
-        nobody = jnp.zeros(inside.spec.num_agents, bool)
-        state = PackagedState(key, jax.tree.map(_strong, inner), nobody, nobody)
-        moment = moment._replace(
-            reward=jnp.zeros(nobody.shape), terminated=nobody, truncated=nobody, end=nobody[0]
-        )
-        return state, _timestep(inside, moment, state, state, start=True)
+        state, timestep = _reset(self, key)
+        return state, timestep
 
     def step(
         self, state: PackagedState, actions: Mapping[str, jax.Array]
     ) -> tuple[PackagedState, TimeStep]:
-        inside = _inside(self)
-        key, now = jax.random.split(state.key)
-        alive = ~(state.termination | state.truncation)
-        with as_shipped():
-            inner, moment = inside.step(now, state.inner, actions, alive)
-        termination = state.termination | (alive & moment.terminated)
-        truncation = state.truncation | (alive & moment.truncated & ~moment.terminated)
-        inner = jax.tree_util.tree_map_with_path(_like, state.inner, inner)
-        after = PackagedState(key, inner, termination, truncation)
-        return after, _timestep(inside, moment, state, after, start=False)
+        after, timestep = _step(self, state, dict(actions))
+        return after, timestep
 
     def render(self, state: PackagedState) -> np.ndarray | None:
         return _inside(self).render(jax.device_get(state.inner))
+
+
+# Compiled also where the caller is not, since packages are slow as plain Python; and every program
+# of a process that has the environment in it traces it once.
+@functools.partial(jax.jit, static_argnums=0)
+def _reset(environment: PackagedEnvironment, key: jax.Array) -> tuple[PackagedState, TimeStep]:
+    inside = _inside(environment)
+    key, first = jax.random.split(key)
+    with as_shipped():
+        inner, moment = inside.reset(first)
+    nobody = jnp.zeros(inside.spec.num_agents, bool)
+    state = PackagedState(key, jax.tree.map(_strong, inner), nobody, nobody)
+    moment = moment._replace(
+        reward=jnp.zeros(nobody.shape), terminated=nobody, truncated=nobody, end=nobody[0]
+    )
+    return state, _timestep(inside, moment, state, state, start=True)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _step(
+    environment: PackagedEnvironment, state: PackagedState, actions: Mapping[str, jax.Array]
+) -> tuple[PackagedState, TimeStep]:
+    inside = _inside(environment)
+    key, now = jax.random.split(state.key)
+    alive = ~(state.termination | state.truncation)
+    with as_shipped():
+        inner, moment = inside.step(now, state.inner, actions, alive)
+    termination = state.termination | (alive & moment.terminated)
+    truncation = state.truncation | (alive & moment.truncated & ~moment.terminated)
+    inner = jax.tree_util.tree_map_with_path(_like, state.inner, inner)
+    after = PackagedState(key, inner, termination, truncation)
+    return after, _timestep(inside, moment, state, after, start=False)
 
 
 @functools.lru_cache(maxsize=_KEPT)

@@ -1,6 +1,7 @@
 """The contract, over every adapter and every environment that ships."""
 
 import functools
+import importlib.util
 
 import gymnasium.spaces as spaces
 import numpy as np
@@ -93,3 +94,33 @@ class TestJaxEnvironments(JaxEnvironmentContract):
 
     def make_environment(self):
         return make(self.environment)
+
+
+PACKAGED = {
+    "jaxmarl/smax/3m": {"max_steps": 30},
+    "jaxmarl/smax/2s3z": {},
+    "jaxmarl/smax/smacv2_5_units": {"frame_stack": 2, "death_masking": True},
+    "jaxmarl/mpe/simple_spread_v3": {"max_steps": 6},
+    "jaxmarl/mpe/simple_tag_v3": {"action_type": "Continuous"},
+    "jaxmarl/overcooked": {"max_steps": 20},
+    "jumanji/Cleaner-v0": {"num_rows": 4, "num_cols": 5, "num_agents": 2},
+    "jumanji/Connector-v3": {"grid_size": 5, "num_agents": 3},
+    "jumanji/LevelBasedForaging-v0": {"time_limit": 20, "num_agents": 3},
+    "jumanji/RobotWarehouse-v0": {"time_limit": 20},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("environment", PACKAGED)
+class TestPackagedEnvironments(JaxEnvironmentContract):
+    num_steps = 40
+
+    @pytest.fixture(autouse=True)
+    def _choose(self, environment):
+        self.environment = environment
+        package = environment.split("/")[0]
+        if importlib.util.find_spec(package) is None:
+            pytest.skip(f"{package} is not installed; jaxmarl needs Python 3.11 or newer")
+
+    def make_environment(self):
+        return make(self.environment, **PACKAGED[self.environment])
