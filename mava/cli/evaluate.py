@@ -31,6 +31,13 @@ def define(values: flags.FlagValues) -> None:
         "the best one by mean return in evaluation, or the last",
         flag_values=values,
     )
+    absl_flags.DEFINE_integer(
+        "seed_index",
+        0,
+        "of the runs that were trained together, from 0",
+        lower_bound=0,
+        flag_values=values,
+    )
     absl_flags.DEFINE_boolean("jit", True, "false runs plain Python", flag_values=values)
     absl_flags.DEFINE_boolean(
         "json", False, "print one JSON object on standard output", flag_values=values
@@ -67,7 +74,7 @@ def _evaluate(values: flags.FlagValues) -> Any:
     from mava.launcher.run_dir import RunDirectory
     from mava.topologies.host_episodes import HostEpisodes
 
-    policy = mava.load_policy(values.run_dir, values.policy)
+    policy = mava.load_policy(values.run_dir, values.policy, values.seed_index)
     system = RunDirectory(pathlib.Path(values.run_dir).expanduser()).load_system()
     act = policy.act_function._replace(jit=values.jit)
     environments = HostEpisodes(system.environment.build)

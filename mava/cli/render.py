@@ -31,6 +31,13 @@ def define(values: flags.FlagValues) -> None:
         flag_values=values,
     )
     absl_flags.DEFINE_integer(
+        "seed_index",
+        0,
+        "of the runs that were trained together, from 0",
+        lower_bound=0,
+        flag_values=values,
+    )
+    absl_flags.DEFINE_integer(
         "fps", 10, "steps per second", lower_bound=1, upper_bound=50, flag_values=values
     )
     absl_flags.DEFINE_integer(
@@ -62,6 +69,7 @@ def run(values: flags.FlagValues, arguments: list[str]) -> int:
             policy=values.policy,
             fps=values.fps,
             max_steps=values.max_steps,
+            seed_index=values.seed_index,
         )
     if values.json:
         print_json(rendering.as_json())

@@ -192,3 +192,19 @@ def test_standard_output_is_put_back(capfd: Any) -> None:
     sys.stdout.write("the result\n")
     sys.stdout.flush()
     assert capfd.readouterr().out == "the result\n"
+
+
+@pytest.mark.slow
+def test_seeds_that_are_trained_together(tmp_path: pathlib.Path, capsys: Any) -> None:
+    place = f"--run_dir={tmp_path / 'run'}"
+    assert main(["train", *SMALL, "--topology=compiled", "--num_seeds=2", "--json", place]) == 0
+    trained = the_object(capsys.readouterr().out)
+    assert [len(e["seeds"]) for e in trained["evaluations"]] == [2, 2, 2]
+    assert main(["train", "--resume", place, "--total_steps=60", "--json"]) == 0
+    resumed = the_object(capsys.readouterr().out)
+    assert resumed["environment_steps"] == 60
+    assert resumed["evaluations"][:3] == trained["evaluations"]
+    assert main(["evaluate", place, "--seed_index=1", "--episodes=2", "--json"]) == 0
+    assert the_object(capsys.readouterr().out)["episodes"] == 2
+    assert main(["evaluate", place, "--seed_index=2"]) == 2
+    assert "seed_index is 2" in capsys.readouterr().err
