@@ -139,14 +139,14 @@ class Compiled(Runner):
         self._learner, self._place = chunk.learner, chunk.place
         counters, log = jax.device_get((chunk.counters, chunk.log))
         steps, updates = int(counters.steps) - self._steps, int(counters.updates) - self._updates
-        self._check(log, updates)
+        self._check(log, int(counters.steps), updates)
         self._steps, self._updates = int(counters.steps), int(counters.updates)
         shape = (self._layout.num_devices, self._layout.num_seeds)
         report = log_.report(log, steps, updates, shape)
         self._episodes += len(report.returns)
         return report
 
-    def _check(self, log: log_.Log, updates: int) -> None:
+    def _check(self, log: log_.Log, steps: int, updates: int) -> None:
         """Raises:
         EnvironmentFault: the log has one.
         DivergenceError: the last trainer step was not finite.
@@ -161,7 +161,8 @@ class Compiled(Runner):
             at = int(np.flatnonzero(~np.atleast_1d(log.finite).ravel())[0])
             one = log_.of_one(log, at, (self._layout.num_devices, self._layout.num_seeds))
             metrics = {name: x[updates - 1] for name, x in one.metrics.items()}
-            where = f"trainer step {self._updates + updates}{self._of_seed(at)}"
+            moment = f"trainer step {self._updates + updates} (environment step {steps * count})"
+            where = f"{moment}{self._of_seed(at)}"
             raise DivergenceError(diagnosis(spec, {**one.by_agent, **metrics}, where))
 
     def _check_reset(self, bad: np.ndarray) -> None:
