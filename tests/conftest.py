@@ -6,6 +6,7 @@ tests as a whole are not.
 
 from __future__ import annotations
 
+import gc
 import os
 import pathlib
 import tempfile
@@ -50,6 +51,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if getattr(item, "originalname", "") in COMPILING:
             item.add_marker(pytest.mark.slow)
+
+
+_MOST_MAPPINGS = 15_000
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_compiled_programs() -> Iterator[None]:
+    """Forgets what was compiled once there is much of it: each program takes several mappings of
+    memory, of which Linux allows a process 65,530."""
+    yield
+    mappings = pathlib.Path("/proc/self/maps")
+    if mappings.exists() and mappings.read_bytes().count(b"\n") > _MOST_MAPPINGS:
+        jax.clear_caches()
+        gc.collect()
 
 
 @pytest.fixture(autouse=True)
