@@ -7,6 +7,7 @@ tests as a whole are not.
 from __future__ import annotations
 
 import gc
+import itertools
 import os
 import pathlib
 import tempfile
@@ -54,17 +55,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 _MOST_MAPPINGS = 15_000
+_TESTS = itertools.count(1)
 
 
-@pytest.fixture(autouse=True, scope="module")
+@pytest.fixture(autouse=True)
 def few_compiled_programs() -> Iterator[None]:
     """Forgets what was compiled once there is much of it: each program takes several mappings of
-    memory, of which Linux allows a process 65,530."""
+    memory, of which Linux allows a process 65,530. Looks after every 20th test."""
     yield
     mappings = pathlib.Path("/proc/self/maps")
-    if mappings.exists() and mappings.read_bytes().count(b"\n") > _MOST_MAPPINGS:
-        jax.clear_caches()
-        gc.collect()
+    if next(_TESTS) % 20 == 0 and mappings.exists():
+        if mappings.read_bytes().count(b"\n") > _MOST_MAPPINGS:
+            jax.clear_caches()
+            gc.collect()
 
 
 @pytest.fixture(autouse=True)

@@ -98,15 +98,9 @@ class TestJaxEnvironments(JaxEnvironmentContract):
 
 PACKAGED = {
     "jaxmarl/smax/3m": {"max_steps": 30},
-    "jaxmarl/smax/2s3z": {},
-    "jaxmarl/smax/smacv2_5_units": {"frame_stack": 2, "death_masking": True},
-    "jaxmarl/mpe/simple_spread_v3": {"max_steps": 6},
     "jaxmarl/mpe/simple_tag_v3": {"action_type": "Continuous"},
-    "jaxmarl/overcooked": {"max_steps": 20},
-    "jumanji/Cleaner-v0": {"num_rows": 4, "num_cols": 5, "num_agents": 2},
     "jumanji/Connector-v3": {"grid_size": 5, "num_agents": 3},
     "jumanji/LevelBasedForaging-v0": {"time_limit": 20, "num_agents": 3},
-    "jumanji/RobotWarehouse-v0": {"time_limit": 20},
 }
 
 
