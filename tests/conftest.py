@@ -63,11 +63,15 @@ def few_compiled_programs() -> Iterator[None]:
     """Forgets what was compiled once there is much of it: each program takes several mappings of
     memory, of which Linux allows a process 65,530. Looks after every 20th test."""
     yield
-    mappings = pathlib.Path("/proc/self/maps")
-    if next(_TESTS) % 20 == 0 and mappings.exists():
-        if mappings.read_bytes().count(b"\n") > _MOST_MAPPINGS:
-            jax.clear_caches()
-            gc.collect()
+    if next(_TESTS) % 20 == 0 and _mappings() > _MOST_MAPPINGS:
+        jax.clear_caches()
+        gc.collect()
+
+
+def _mappings() -> int:
+    """Of this process's memory; 0 where the system does not tell."""
+    place = pathlib.Path("/proc/self/maps")
+    return place.read_bytes().count(b"\n") if place.exists() else 0
 
 
 @pytest.fixture(autouse=True)
