@@ -26,7 +26,7 @@ setup: ## fill .venv; the other targets do it first (a minute or more, then noth
 quickstart: setup ## train a first system and plot its learning (about three minutes)
 	@$(QUICKSTART)
 
-test: setup ## run all tests (under 20 minutes on two cores)
+test: setup ## run all tests (half an hour or more on two cores)
 	$(PYTEST) $(PYTEST_ARGS)
 
 test-fast: setup ## run the tests that are not marked slow (under 3 minutes)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +16,15 @@ from mava.components.losses.madqn import MADQNLoss
 from mava.core.contexts import Batch, LearnContext, LossOutput, Params
 from mava.core.system import System
 from mava.environments import make
-from mava.environments.base import JaxEnvironment
 from mava.errors import ConfigurationError, DivergenceError, EnvironmentFault
 from mava.launcher.policy import random_policy
 from mava.topologies.base import policy_of
 from mava.topologies.compiled import Compiled
 from mava.topologies.compiled.episodes import CompiledEpisodes
 from mava.topologies.host_episodes import HostEpisodes
-from mava.types import EnvironmentSpec, PyTree, TimeStep
+from mava.types import PyTree
 from tests.systems.every import ON_POLICY, RECURRENT, VARIANTS, every
+from tests.topologies.breaking import Breaks
 from tests.topologies.running import assert_equal, ran, small
 
 
@@ -178,26 +177,6 @@ def test_what_cannot_be_placed_is_refused() -> None:
 def test_an_environment_of_the_host_is_refused_with_the_remedy() -> None:
     with pytest.raises(ConfigurationError, match=r"stepped by the host.*single_process"):
         mava.launch(small("mpe2/simple_spread_v3"), "compiled", total_steps=100)
-
-
-@dataclasses.dataclass(frozen=True)
-class Breaks(JaxEnvironment):
-    """``matrix/climbing``, whose second agent is paid NaN in step 3."""
-
-    @property
-    def spec(self) -> EnvironmentSpec:
-        return make("matrix/climbing").spec
-
-    def reset(self, key: jax.Array) -> tuple[PyTree, TimeStep]:
-        state, timestep = make("matrix/climbing").reset(key)
-        return (state, jnp.zeros((), jnp.int32)), timestep
-
-    def step(self, state: PyTree, actions: Mapping[str, jax.Array]) -> tuple[PyTree, TimeStep]:
-        inner, steps = state
-        inner, timestep = make("matrix/climbing").step(inner, actions)
-        broken = jnp.asarray([0.0, jnp.nan])
-        reward = timestep.reward["agents"] + jnp.where(steps == 2, broken, 0.0)
-        return (inner, steps + 1), timestep._replace(reward={"agents": reward})
 
 
 @pytest.mark.slow

@@ -2,40 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping
-
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from mava.environments import make
-from mava.environments.base import JaxEnvironment
 from mava.errors import EnvironmentFault
 from mava.launcher.policy import random_policy
 from mava.topologies.host_episodes import HostEpisodes
-from mava.types import EnvironmentSpec, PyTree, TimeStep
-
-
-@dataclasses.dataclass(frozen=True)
-class Breaks(JaxEnvironment):
-    """``matrix/climbing``, whose second agent is paid NaN in step 3."""
-
-    @property
-    def spec(self) -> EnvironmentSpec:
-        return make("matrix/climbing").spec
-
-    def reset(self, key: jax.Array) -> tuple[PyTree, TimeStep]:
-        state, timestep = make("matrix/climbing").reset(key)
-        return (state, jnp.zeros((), jnp.int32)), timestep
-
-    def step(self, state: PyTree, actions: Mapping[str, jax.Array]) -> tuple[PyTree, TimeStep]:
-        inner, steps = state
-        inner, timestep = make("matrix/climbing").step(inner, actions)
-        broken = jnp.asarray([0.0, jnp.nan])
-        reward = timestep.reward["agents"] + jnp.where(steps == 2, broken, 0.0)
-        return (inner, steps + 1), timestep._replace(reward={"agents": reward})
+from tests.topologies.breaking import Breaks
 
 
 def test_a_number_that_is_none_stops_an_evaluation_with_agent_and_step() -> None:

@@ -1,0 +1,33 @@
+"""An environment that breaks."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+import jax
+import jax.numpy as jnp
+
+from mava.environments import make
+from mava.environments.base import JaxEnvironment
+from mava.types import EnvironmentSpec, PyTree, TimeStep
+
+
+@dataclasses.dataclass(frozen=True)
+class Breaks(JaxEnvironment):
+    """``matrix/climbing``, whose second agent is paid NaN in step 3."""
+
+    @property
+    def spec(self) -> EnvironmentSpec:
+        return make("matrix/climbing").spec
+
+    def reset(self, key: jax.Array) -> tuple[PyTree, TimeStep]:
+        state, timestep = make("matrix/climbing").reset(key)
+        return (state, jnp.zeros((), jnp.int32)), timestep
+
+    def step(self, state: PyTree, actions: Mapping[str, jax.Array]) -> tuple[PyTree, TimeStep]:
+        inner, steps = state
+        inner, timestep = make("matrix/climbing").step(inner, actions)
+        broken = jnp.asarray([0.0, jnp.nan])
+        reward = timestep.reward["agents"] + jnp.where(steps == 2, broken, 0.0)
+        return (inner, steps + 1), timestep._replace(reward={"agents": reward})
