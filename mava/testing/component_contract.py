@@ -110,8 +110,9 @@ class ComponentContract:
 
     def test_hooks_are_traced_once(self) -> None:
         for case in self._cases():
-            for seed in (0, 1):
-                result = case.compiled(*case.arguments(seed))
+            case.compiled(*case.arguments(0))
+            once = case.traces()
+            result = case.compiled(*case.arguments(1))
             if case.carried is not None:
                 index, read = case.carried
                 arguments = list(case.arguments(2))
@@ -120,8 +121,8 @@ class ComponentContract:
                     f"{case.name} changes the structure, the shapes or the dtypes of its state"
                 )
                 case.compiled(*arguments)
-            assert case.traces() == 1, (
-                f"{case.name} was traced {case.traces()} times, so it would compile again in a "
+            assert case.traces() == once, (
+                f"{case.name} was traced again in a second call, so it would compile again in a "
                 f"run: its state changes in weak type, or its output depends on a Python value"
             )
 

@@ -192,7 +192,7 @@ class FakeRunner(Runner):
         return {"w": self._w} if self._real is None else self._real
 
     def episode_runner(self) -> Any:
-        return None
+        return types.SimpleNamespace(should_stop=lambda: False)
 
     def state(self) -> RunnerState:
         arrays = {"w": self._w, "none": (), "empty": {}, "nothing": np.zeros((0, 2), np.uint8)}
