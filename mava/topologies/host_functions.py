@@ -37,20 +37,11 @@ def host_functions(program: Program, buffer: Buffer, jit: bool) -> HostFunctions
     """Composes them; without ``jit`` only the buffer's own functions are compiled."""
     prioritised = program.plan.sampling is Sampling.PRIORITISED
     extend, sample = jax.jit(buffer.add, donate_argnums=0), jax.jit(buffer.sample)
-
-    def record(rollout: Transition) -> PyTree:
-        items = vmap(vmap(program.record))(rollout)
-        return jax.tree.map(lambda x: jnp.swapaxes(x, 0, 1), items)
+    act, record = acting(program), recording(program)
 
     def add(state: PyTree, rollout: Transition) -> PyTree:
-        return extend(state, record(rollout))
-
-    def act(
-        variables: Variables, memory: PyTree, timestep: TimeStep, clock: Array, key: jax.Array
-    ) -> tuple[dict[str, Array], dict[str, Any], PyTree]:
-        clocks = clock + jnp.arange(program.num_environments, dtype=jnp.int32)
-        each = vmap(program.act, in_axes=(None, 0, 0, 0, None))
-        return each(variables, memory, timestep, clocks, key)
+        items = jax.tree.map(lambda x: jnp.swapaxes(x, 0, 1), record(rollout))
+        return extend(state, items)
 
     learn = learning(program, buffer, sample)
     if not jit:
@@ -62,3 +53,21 @@ def host_functions(program: Program, buffer: Buffer, jit: bool) -> HostFunctions
         jax.jit(add, donate_argnums=0),
         jax.jit(learn, donate_argnums=(1,) if prioritised else ()),
     )
+
+
+def acting(program: Program) -> Callable[..., tuple[dict[str, Array], dict[str, Any], PyTree]]:
+    """``act`` of ``HostFunctions``, not compiled."""
+
+    def act(
+        variables: Variables, memory: PyTree, timestep: TimeStep, clock: Array, key: jax.Array
+    ) -> tuple[dict[str, Array], dict[str, Any], PyTree]:
+        clocks = clock + jnp.arange(program.num_environments, dtype=jnp.int32)
+        each = vmap(program.act, in_axes=(None, 0, 0, 0, None))
+        return each(variables, memory, timestep, clocks, key)
+
+    return act
+
+
+def recording(program: Program) -> Callable[[Transition], PyTree]:
+    """Transitions ``[T, E, ...]`` -> batch fields ``[T, E, ...]``, not compiled."""
+    return vmap(vmap(program.record))

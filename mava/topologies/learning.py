@@ -34,6 +34,35 @@ class Learned(NamedTuple):
     buffer: PyTree | None
 
 
+class Trained(NamedTuple):
+    """What one trainer step on a batch gives; fields as those of ``Learned``.
+
+    Attributes:
+        priorities: of the batch's items ``[B]``; ``None`` where no loss gives any.
+    """
+
+    learner: LearnerState
+    metrics: dict[str, Array]
+    finite: Array
+    priorities: Array | None
+
+
+def training(program: Program, all_mean: AllMean = identity) -> Callable[..., Trained]:
+    """Learner, batch ``[B, T, ...]``, probability of each item ``[B]``, the run's key ->
+    ``Trained``."""
+
+    def train(learner: LearnerState, batch: PyTree, probability: Array, key: jax.Array) -> Trained:
+        batch = {**batch, "probability": probability}
+        learner, metrics, priorities = program.learn(
+            learner, batch, address(key, "learn"), all_mean
+        )
+        numbers = [*metrics.values(), optax.tree.norm(learner.params)]
+        finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(x)) for x in numbers]))
+        return Trained(learner, metrics, finite, priorities)
+
+    return train
+
+
 def learning(
     program: Program,
     buffer: Buffer,
@@ -49,18 +78,14 @@ def learning(
         all_mean: averages over devices that train together.
     """
     prioritised = program.plan.sampling is Sampling.PRIORITISED
+    train = training(program, all_mean)
 
     def learn(
         learner: LearnerState, state: PyTree, key: jax.Array, device: Array | None = None
     ) -> Learned:
         place = () if device is None else (device,)
         drawn = sample(state, address(key, "sample", learner.updates, *place))
-        batch = {**drawn.batch, "probability": drawn.probability}
-        learner, metrics, priorities = program.learn(
-            learner, batch, address(key, "learn"), all_mean
-        )
-        numbers = [*metrics.values(), optax.tree.norm(learner.params)]
-        finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(x)) for x in numbers]))
+        learner, metrics, finite, priorities = train(learner, drawn.batch, drawn.probability, key)
         new = None
         if prioritised:
             assert priorities is not None, "the dry run checks it"

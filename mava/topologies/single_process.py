@@ -11,7 +11,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mava.core.contexts import Transition
 from mava.core.keys import address
 from mava.core.learner import Variables
 from mava.core.plans import Sampling
@@ -22,12 +21,10 @@ from mava.errors import DivergenceError
 from mava.functional.loops import plain_python
 from mava.topologies.base import InterruptibleEpisodes, Report, Runner, RunnerState
 from mava.topologies.buffers import buffer_bytes, make_buffer
+from mava.topologies.collecting import Collector
 from mava.topologies.divergence import diagnosis
 from mava.topologies.host_episodes import HostEpisodes
 from mava.topologies.host_functions import host_functions
-from mava.topologies.rollout import Rollout
-from mava.topologies.tally import Tally
-from mava.types import Array, PyTree
 
 LONGEST_ROLLOUT = 1024
 """Vectorised steps held back before they are added to a replay buffer, at most."""
@@ -61,10 +58,15 @@ class SingleProcess(Runner):
             self.program: Program = build(system, self._environment.spec)
         self._buffer = make_buffer(self.program.plan, count)
         self._functions = host_functions(self.program, self._buffer, jit)
-        self._rollout = Rollout(_rollout_length(self.program))
-        self._tally = Tally(self.program.spec, count)
         self._key = jax.random.key(seed)
-        self._act_key = address(self._key, "act")
+        self._collector = Collector(
+            self.program,
+            self._environment,
+            self._functions.act,
+            self._key,
+            _rollout_length(self.program),
+        )
+        self._rollout, self._tally = self._collector.rollout, self._collector.tally
         self._steps = self._updates = 0
 
     @property
@@ -90,16 +92,12 @@ class SingleProcess(Runner):
         return contextlib.nullcontext() if self._jit else plain_python()
 
     def start(self, say: Callable[[str], None]) -> None:
-        count = self.program.num_environments
         init = jax.jit(self.program.init_learner) if self._jit else self.program.init_learner
         with self._mode():
             self._learner = init(address(self._key, "init"))
         self._variables = self.program.publish(self._learner)
-        self._memory: PyTree = jax.tree.map(
-            lambda x: jnp.broadcast_to(x, (count, *jnp.shape(x))), self.program.init_memory()
-        )
         self._state = jax.jit(lambda: self._buffer.init(self.program.item))()
-        self._timestep = self._environment.reset()
+        self._collector.reset()
         if self._jit:
             self._compile(say)
         else:
@@ -109,7 +107,7 @@ class SingleProcess(Runner):
         """Compiles before the first step, so that no pause comes unannounced later."""
         say("compiling acting and training")
         began = time.perf_counter()
-        self._act()
+        self._collector.act(self._variables, self._steps)
         learn = self._functions.learn.lower(self._learner, self._state, self._key)  # type: ignore[attr-defined]
         self._functions = self._functions._replace(learn=learn.compile())
         say(f"compiled in {time.perf_counter() - began:.1f} s")
@@ -117,25 +115,10 @@ class SingleProcess(Runner):
     def advance(self, until: int) -> Report:
         with self._mode():
             while self._steps + self.program.num_environments <= until:
-                self._step()
+                self._collector.step(self._variables, self._steps)
+                self._steps += self.program.num_environments
                 self._train()
         return self._tally.report()
-
-    def _act(self) -> tuple[dict[str, Array], dict[str, Any], PyTree]:
-        clock = np.asarray(self._steps, np.int32)
-        return self._functions.act(
-            self._variables, self._memory, self._timestep, clock, self._act_key
-        )
-
-    def _step(self) -> None:
-        """Acts once in every environment, and records."""
-        timestep, before = self._timestep, self._memory
-        actions, extras, self._memory = self._act()
-        taken: dict[str, Array] = {name: np.asarray(action) for name, action in actions.items()}
-        following, self._timestep = self._environment.step(taken)  # type: ignore[arg-type]
-        self._rollout.append(Transition(timestep, taken, extras, before, following))
-        self._steps += self.program.num_environments
-        self._tally.step(following)
 
     def _train(self) -> None:
         """Adds what was collected, and runs the trainer steps that are due."""
@@ -166,7 +149,7 @@ class SingleProcess(Runner):
         return self._episodes
 
     def state(self) -> RunnerState:
-        arrays = {"learner": self._learner, "buffer": self._state, "memory": self._memory}
+        arrays = {"learner": self._learner, "buffer": self._state, "memory": self._collector.memory}
         extra = {
             "steps": self._steps,
             "updates": self._updates,
@@ -179,13 +162,13 @@ class SingleProcess(Runner):
     def restore(self, state: RunnerState) -> list[str]:
         arrays = jax.tree.map(jnp.array, state.arrays)  # a copy: the buffer is donated to additions
         self._learner, self._state = arrays["learner"], arrays["buffer"]
-        self._memory = arrays["memory"]
+        self._collector.memory = arrays["memory"]
         self._variables = self.program.publish(self._learner)
         self._steps, self._updates = state.extra["steps"], state.extra["updates"]
         self._rollout.put(state.extra["rollout"])
         self._tally.restore(state.extra["tally"])
         outcomes = self._environment.restore(state.extra["episodes"])
-        self._timestep = self._environment.current
+        self._collector.timestep = self._environment.current
         restarted = [index for index, outcome in enumerate(outcomes) if outcome is not True]
         self._tally.forget(restarted)
         return [str(outcomes[index]) for index in restarted]

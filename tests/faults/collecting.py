@@ -49,7 +49,7 @@ def greedy_actions(runner: SingleProcess) -> dict[str, np.ndarray]:
     timestep = runner._environment.current
     first = type(timestep)(*(_first(field) for field in timestep))
     policy = policy_of(runner.program, runner.variables())
-    actions, _ = policy.act(policy.variables, policy.init_memory(), first, runner._act_key)
+    actions, _ = policy.act(policy.variables, policy.init_memory(), first, runner._collector._key)
     return {name: np.asarray(action) for name, action in actions.items()}
 
 

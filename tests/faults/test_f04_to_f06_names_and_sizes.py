@@ -94,4 +94,4 @@ def test_f6_without_masks_every_action_of_each_agent_is_legal_wherever_it_is_sto
         legal = held["next_legal_actions"][group.name]
         assert legal.shape == (1, 60, group.num_agents, group.actions.num_choices)
         assert legal.all()  # also at the time limit, where the value goes on
-        assert runner._timestep.legal_actions[group.name].all()
+        assert runner._environment.current.legal_actions[group.name].all()
