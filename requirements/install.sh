@@ -1,36 +1,52 @@
 #!/bin/sh
 # Fills a virtual environment with the pinned packages of its Python, and with this checkout of Mava
 # (editable). Does nothing where that is done, and starts afresh where it was interrupted.
-#   usage: requirements/install.sh VENV [PYTHON]
-# Without PYTHON: that of an existing VENV, else the first of python3, python3.13 ... that suits.
+#   usage: requirements/install.sh VENV [PYTHON [distributed]]
+# Without PYTHON, or with an empty one: that of an existing VENV, else the first of python3, Python
+# 3.13, 3.12 ... that suits. With `distributed`: the packages of the distributed topology.
+# Ends with status 3 where PYTHON is not named and none that suits is found.
 # pip does it, not uv, because only pip reads a user's pip.conf (mirrors, certificates).
 set -eu
 cd "$(dirname "$0")/.."
 venv=$1
 wanted=${2:-}
+kind=${3:-}
 case $venv in /*) ;; *) venv=$PWD/$venv ;; esac
+if [ "$kind" = distributed ]; then
+    hint="The distributed topology needs Python 3.10 on Linux x86_64; name one with"
+    hint="$hint 'make setup-distributed DISTRIBUTED_PYTHON=/path/to/python3.10'."
+else
+    hint="Mava needs Python 3.10 to 3.13; name one with 'make setup PYTHON=python3.11'."
+fi
 
 say() { echo "setup: $*"; }
 fail() {
     echo "setup: $*" >&2
-    exit 1
+    exit "${status:-1}"
 }
 version() { "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || true; }
-pins() { echo "requirements/py$(echo "$1" | tr -d .).txt"; }
+pins() { echo "requirements/py$(echo "$1" | tr -d .)${kind:+-$kind}.txt"; }
+first_that_suits() {
+    if [ -f "$(pins "$(version python3)")" ]; then echo python3 && return; fi
+    for number in 3.13 3.12 3.11 3.10; do
+        [ -f "$(pins $number)" ] || continue
+        if sh requirements/find_python.sh $number 2>/dev/null; then return; fi
+    done
+    return 1
+}
 
 # Which Python?
+if [ "$kind" = distributed ] && [ "$(uname -sm)" != "Linux x86_64" ]; then
+    status=3 fail "this is $(uname -sm). $hint"
+fi
 have=$(version "$venv/bin/python")
 base=$wanted
 if [ -z "$base" ] && [ -n "$have" ]; then
     base=$("$venv/bin/python" -c 'import sys; print(sys._base_executable)')
 elif [ -z "$base" ]; then
-    for candidate in python3 python3.13 python3.12 python3.11 python3.10; do
-        if [ -f "$(pins "$(version "$candidate")")" ]; then base=$candidate && break; fi
-    done
-    base=${base:-python3}
+    base=$(first_that_suits) || status=3 fail "no Python that suits. $hint"
 fi
 asked=$(version "$base")
-hint="Mava needs Python 3.10 to 3.13; name one with 'make setup PYTHON=python3.11'."
 [ -n "$asked" ] || fail "'$base' does not run. $hint"
 [ -f "$(pins "$asked")" ] || fail "'$base' is Python $asked. $hint"
 

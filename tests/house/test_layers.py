@@ -13,6 +13,12 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
 BASE = {"errors", "functional", "types"}
+# What distributions hold that only the distributed topology's own environment has.
+ENGINES = {
+    "dm-launchpad": {"launchpad", "courier"},
+    "dm-reverb": {"reverb"},
+    "tensorflow": {"tensorflow"},
+}
 
 # Everything that a package may import of Mava, itself apart. A package that is
 # not listed may import all of them, and none of them may import it.
@@ -92,6 +98,7 @@ def test_what_mava_imports_is_a_declared_dependency() -> None:
         if canonicalize_name(distribution.metadata["Name"]) in declared
         for file in distribution.files or []
     }
+    owned = owned.union(*(ENGINES[name] for name in ENGINES.keys() & declared))
     undeclared = {
         f"{file.relative_to(ROOT)}:{line}: {module}"
         for file in (ROOT / "mava").rglob("*.py")
@@ -101,8 +108,20 @@ def test_what_mava_imports_is_a_declared_dependency() -> None:
     assert not undeclared
 
 
+def test_only_the_distributed_topology_imports_its_engines() -> None:
+    engines = set().union(*ENGINES.values())
+    home = ROOT / "mava" / "topologies" / "distributed"
+    found = {
+        f"{file.relative_to(ROOT)}:{line}: {module}"
+        for file in (ROOT / "mava").rglob("*.py")
+        for line, module in imported_modules(file.read_text())
+        if module.partition(".")[0] in engines and home not in file.parents
+    }
+    assert not found
+
+
 def test_import_mava_loads_nothing_heavy() -> None:
-    heavy = ["tensorflow", "reverb", "launchpad", "orbax", "tensorboardX"]
+    heavy = ["tensorflow", "reverb", "launchpad", "courier", "orbax", "tensorboardX"]
     heavy += ["matplotlib", "pettingzoo", "mpe2", "pygame"]
     code = f"import sys, mava; print(*(name for name in {heavy} if name in sys.modules))"
     loaded = subprocess.run(
