@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import pathlib
 import shlex
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mava.errors import ConfigurationError
 from mava.functional.schedules import Linear
 
 if TYPE_CHECKING:
@@ -34,18 +37,30 @@ OPTIONS: dict[str, Any] = {
 RUN_DIR = pathlib.Path("runs/quickstart")
 
 
-def main() -> int:
-    """Returns the exit code: 0, or 130 where the run was interrupted."""
+def main(argv: Sequence[str] = ()) -> int:
+    """Returns the exit code: 0, 2 where the topology cannot run here, or 130 where the run was
+    interrupted.
+
+    Args:
+        argv: ``--topology=NAME``, or nothing: a single process.
+    """
     import mava
     from mava.components.observers.terminal import say
+    from mava.launcher.launch import TOPOLOGIES
 
+    parser = argparse.ArgumentParser("python -m mava.cli.quickstart", description=__doc__)
+    parser.add_argument("--topology", choices=tuple(TOPOLOGIES), default="single_process")
+    topology = parser.parse_args(argv).topology
     system = make_system()
     run_dir = vacant(RUN_DIR)
     say(f"Training {system.name} on {ENVIRONMENT}. Ctrl-C stops, and keeps what was learned.")
     try:
-        result = mava.launch(system, total_steps=TOTAL_STEPS, seed=SEED, run_dir=run_dir)
+        result = mava.launch(system, topology, total_steps=TOTAL_STEPS, seed=SEED, run_dir=run_dir)
     except KeyboardInterrupt:
         return 130
+    except ConfigurationError as error:
+        print(f"mava: {error}", file=sys.stderr)
+        return 2
     if result.interrupted:
         print(f"Interrupted. Go on with:\n  {_mava()} train --resume --run_dir={run_dir}")
         return 130
@@ -143,4 +158,4 @@ def _mava() -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
