@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+_LONGEST = 200
+
 
 class MavaError(Exception):
     """Base of all errors raised on purpose."""
@@ -45,3 +47,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
     if close:
         return f"; did you mean {close[0]!r}?"
     return f"; there are {', '.join(choices) or 'none'}"
+
+
+def first_line(error: BaseException) -> str:
+    """``TypeName: first line of its message``, in 200 characters at most."""
+    text = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."

@@ -18,12 +18,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mava.errors import CheckpointError
+from mava.errors import CheckpointError, first_line
 from mava.types import PyTree
 
 _MANIFEST = "manifest.json"
 _LEAVES = "leaves"
-_LONGEST = 200
 
 
 def write_arrays(folder: pathlib.Path, tree: PyTree) -> None:
@@ -83,12 +82,6 @@ def read_arrays(folder: pathlib.Path, like: PyTree) -> PyTree:
         # One at a time, so that a large buffer is not there twice.
         leaves.append(_as(target, found.pop(0), entry["key"]))
     return jax.tree_util.tree_unflatten(structure, leaves)
-
-
-def first_line(error: BaseException) -> str:
-    """``TypeName: first line of its message``, in 200 characters at most."""
-    text = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
 def _read_leaves(folder: pathlib.Path, manifest: list[dict[str, Any]]) -> list[np.ndarray]:

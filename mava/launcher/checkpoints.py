@@ -16,8 +16,8 @@ from collections.abc import Callable
 from typing import Any
 
 from mava.core.learner import Variables
-from mava.errors import CheckpointError
-from mava.launcher.arrays import first_line, read_arrays, write_arrays
+from mava.errors import CheckpointError, first_line
+from mava.launcher.arrays import read_arrays, write_arrays
 from mava.topologies.base import RunnerState
 from mava.types import PyTree
 

@@ -157,7 +157,7 @@ class Driver:
 
     def _reach(self, target: int) -> str | None:
         """Trains up to ``target`` and does what is due there; returns why to end, or ``None``."""
-        while self.runner.environment_steps + self.runner.step_size <= target:
+        while not self.runner.reached(target):
             if reason := self._stop_reason():
                 return reason
             self._advance(target)
@@ -177,7 +177,8 @@ class Driver:
     def _advance(self, target: int) -> None:
         steps = self.runner.environment_steps
         began = self._clock()
-        report = self.runner.advance(min(target, steps + self._stride.steps))
+        until = target if self.runner.is_asynchronous else steps + self._stride.steps
+        report = self.runner.advance(min(target, until))
         seconds = self._clock() - began
         steps = self.runner.environment_steps - steps
         self._stride.took(steps, seconds)
@@ -230,6 +231,7 @@ class Driver:
 
     def _evaluate(self) -> None:
         """Evaluates the policy as it is now, unless that has been done."""
+        self.runner.pause()
         step = self.runner.environment_steps
         done = self._memo.evaluations
         if self.evaluator is None or (done and done[-1].step == step):
@@ -259,6 +261,7 @@ class Driver:
         """The whole state; or, where that is saved as it is now, the memo alone."""
         if self.checkpoints is None:
             return
+        self.runner.pause()
         step, best_step = self.runner.environment_steps, self._memo.best_step
         if self._saved == step:
             self.checkpoints.save_driver(self._memo, best_step)

@@ -25,16 +25,18 @@ from mava.launcher.evaluating import Evaluator
 from mava.launcher.memory import available_memory, check_memory
 from mava.launcher.policy import Policy, load_policy, make_policy
 from mava.launcher.result import Result
-from mava.launcher.run_dir import RunDirectory, pickled_system
+from mava.launcher.run_dir import RunDirectory
 from mava.launcher.schedule import Schedule
 from mava.launcher.signals import Interruption
 from mava.launcher.watching import Watchers
 from mava.topologies.base import Runner, RunnerFactory, of_seed
 from mava.topologies.latency import prefer_low_latency
+from mava.topologies.pickling import pickled_system
 
 TOPOLOGIES = {
     "single_process": "mava.topologies.single_process:SingleProcess",
     "compiled": "mava.topologies.compiled:Compiled",
+    "distributed": "mava.topologies.distributed.runner:Distributed",
 }
 """Where each topology's runner is; it is imported when it is used."""
 
@@ -150,7 +152,11 @@ class _Launch:
                 f"total_steps, or lower num_environments"
             )
         memory = check_memory(self._memory_estimate(), available_memory())
-        pickled = b"" if self.directory is None else pickled_system(self.system)
+        pickled = (
+            b""
+            if self.directory is None
+            else pickled_system(self.system, "the run could not be loaded again")
+        )
         with Interruption() as interruption:
             watchers = Watchers(self.runner.program.observers, self._run())
             try:
@@ -191,6 +197,7 @@ class _Launch:
                 self.directory.write_config(self.system, pickled, self.facts)
                 self.directory.write_result(None)
 
+        self.runner.log_to(None if self.directory is None else self.directory.path)
         driver = self._driver(watchers, interruption)
         outcome = driver.run(self.resume, self.absolute_metric, ready)
         result = self._result(outcome)

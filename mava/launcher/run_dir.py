@@ -13,7 +13,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import errno
 import fcntl
 import json
@@ -24,11 +23,8 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
-import cloudpickle
-
 from mava.core.system import System
-from mava.errors import CheckpointError, ConfigurationError
-from mava.launcher.arrays import first_line
+from mava.errors import CheckpointError, ConfigurationError, first_line
 from mava.launcher.checkpoints import Checkpoints
 
 _LOCK = ".lock"
@@ -184,34 +180,3 @@ def _refusing(folder: pathlib.Path) -> Iterator[None]:
             f"the run directory {folder} cannot be written ({error.strerror or error}); "
             f"choose another run_dir"
         ) from error
-
-
-def pickled_system(system: System) -> bytes:
-    """The system for ``load_system``.
-
-    Raises:
-        ConfigurationError: naming the component and the field that do not pickle.
-    """
-    try:
-        return bytes(cloudpickle.dumps(system))
-    except Exception as error:
-        for component in system.components:
-            for field in dataclasses.fields(component):  # type: ignore[arg-type]
-                if not _pickles(getattr(component, field.name)):
-                    raise ConfigurationError(
-                        f"{component.name}.{field.name} does not pickle ({first_line(error)}), so "
-                        f"the run could not be loaded again; make it a value or a function of a "
-                        f"module"
-                    ) from error
-        raise ConfigurationError(
-            f"the environment of {system.name} does not pickle ({first_line(error)}), so the run "
-            f"could not be loaded again; make it from a name or a function of a module"
-        ) from error
-
-
-def _pickles(value: Any) -> bool:
-    try:
-        cloudpickle.dumps(value)
-    except Exception:
-        return False
-    return True

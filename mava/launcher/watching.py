@@ -10,8 +10,7 @@ import numpy as np
 
 from mava.core.lifecycle import Observe
 from mava.core.observing import Observer, Run
-from mava.errors import HookError, MavaError
-from mava.launcher.arrays import first_line
+from mava.errors import HookError, MavaError, first_line
 from mava.topologies.base import Report
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import pathlib
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
@@ -85,6 +86,24 @@ class Runner(abc.ABC):
         """The fewest environment steps ``advance`` can take: the environments stepped together."""
         return self.program.num_environments
 
+    @property
+    def is_asynchronous(self) -> bool:
+        """Whether ``advance`` should be asked for all steps up to the next at which something is
+        due, since they go on while nobody looks; it then returns before, every so often."""
+        return False
+
+    def reached(self, target: int) -> bool:
+        """Whether everything is done that is to be done up to ``target`` environment steps."""
+        return self.environment_steps + self.step_size > target
+
+    def pause(self) -> None:
+        """Brings steps that go on by themselves to rest, until the next ``advance``."""
+        return
+
+    def log_to(self, folder: pathlib.Path | None) -> None:
+        """The run's directory, told before ``start``, for a runner that writes logs there."""
+        return
+
     @abc.abstractmethod
     def memory_estimate(self) -> dict[str, int]:
         """Bytes that will be allocated, by purpose (``buffer``, ``parameters``), known before
@@ -137,18 +156,21 @@ def of_seed(tree: Tree, index: int, num_seeds: int) -> Tree:
 
 def policy_of(program: Program, variables: Variables, jit: bool = True) -> ActFunction:
     """The greedy policy of a program as an act function."""
-    return ActFunction(greedy_act(program), program.init_memory, variables, jit)
+    return ActFunction(GreedyAct(program), program.init_memory, variables, jit)
 
 
-def greedy_act(program: Program) -> Callable[..., tuple[dict[str, Array], PyTree]]:
-    def act(
-        variables: PyTree, memory: PyTree, timestep: TimeStep, key: jax.Array
+@dataclasses.dataclass(frozen=True, eq=False)
+class GreedyAct:
+    """Acts greedily: the ``act`` of an ``ActFunction``."""
+
+    program: Program
+
+    def __call__(
+        self, variables: PyTree, memory: PyTree, timestep: TimeStep, key: jax.Array
     ) -> tuple[dict[str, Array], PyTree]:
-        clock = np.zeros((), np.int32)
-        actions, _, memory = program.act(variables, memory, timestep, clock, key, explore=False)
+        act, clock = self.program.act, np.zeros((), np.int32)
+        actions, _, memory = act(variables, memory, timestep, clock, key, explore=False)
         return actions, memory
-
-    return act
 
 
 RunnerFactory = Callable[[System, int], Runner]

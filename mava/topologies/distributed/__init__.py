@@ -1,0 +1,1 @@
+"""The distributed topology: Launchpad nodes around a Reverb replay."""
