@@ -107,9 +107,11 @@ def in_thread(work: Callable[[], None]) -> threading.Thread:
 
 
 @contextlib.contextmanager
-def writing(held: Replay, environments: int) -> Iterator[threading.Semaphore]:
-    """A thread writes without end; gives what is released whenever the writer asks to stop."""
+def writing(held: Replay, environments: int) -> Iterator[tuple[threading.Semaphore, list[int]]]:
+    """A thread writes without end, four steps at a time. Gives what is released whenever the writer
+    asks whether to stop, and the first step of each call that came back."""
     stop, asked = threading.Event(), threading.Semaphore(0)
+    written: list[int] = []
 
     def should_stop() -> bool:
         asked.release()
@@ -122,9 +124,10 @@ def writing(held: Replay, environments: int) -> Iterator[threading.Semaphore]:
                 if stop.is_set():
                     return
                 writer.write(numbered(first, 4, environments), priority=float(first + 1))
+                written.append(first)
 
     thread = in_thread(write)
-    yield asked
+    yield asked, written
     stop.set()
     thread.join(SOON)
     assert not thread.is_alive()

@@ -142,12 +142,13 @@ def test_on_policy_each_item_comes_once_and_in_order(replay: Replays, more_steps
 
 
 @pytest.mark.slow
-def test_a_full_queue_blocks_until_told_to_stop(replay: Replays) -> None:
+def test_a_full_queue_blocks_until_there_is_room_or_told_to_stop(replay: Replays) -> None:
     plan = on_policy(2, 2)
     held = replay(plan, Rounds(4, 4, 1), environments=2)
-    with writing(held, 2) as asked:
+    with writing(held, 2) as (asked, written):
         for _ in range(2):  # at least once a second, and it goes on waiting
             assert asked.acquire(timeout=SOON)
+        assert written == [0]  # two rollouts, which fill the queue; it does not run ahead of it
         assert held.server.counts() == (4, 4, 0)
         assert len(drawn(held.sampler(), 3)) == 6
         assert asked.acquire(timeout=SOON)
@@ -181,7 +182,7 @@ def test_a_checkpoint_holds_items_priorities_and_counts(
 ) -> None:
     plan = BufferPlan(sampling, 100, 8, 4, sequence_length=4, period=4, priority_exponent=1.0)
     held = replay(plan, Rounds(8, 16, 1), tolerance=0.5)
-    with writing(held, 1) as asked:
+    with writing(held, 1) as (asked, _):
         drawn(held.sampler(), 5)
         assert asked.acquire(timeout=SOON)  # the writer is blocked
         before = held.server.counts()

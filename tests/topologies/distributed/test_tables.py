@@ -94,6 +94,14 @@ def test_items_in_transitions_by_hand(
     assert items_in(plan, transitions, environments) == items
 
 
+def test_sizes_of_a_table_are_in_items() -> None:
+    # 4 rows of 5 at first, and of 25 in the end; sequences of 3.
+    plan = BufferPlan(Sampling.UNIFORM, 100, 18, 4, 3)
+    info = make_table(plan, OFTEN, 10, 0.1, num_environments=4).info
+    assert info.rate_limiter_info.min_size_to_sample == 4 * 3
+    assert info.max_size == 4 * 23
+
+
 def test_plans_that_the_table_cannot_hold_are_refused() -> None:
     plan = BufferPlan(Sampling.UNIFORM, 1000, 100, 4, 8)
     with pytest.raises(ConfigurationError, match="raise min_size to 160"):
