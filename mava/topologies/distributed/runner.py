@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
 import pickle
 import time
@@ -25,7 +26,7 @@ from mava.topologies.distributed.hosting import Host, ProcessHost, ThreadHost, q
 from mava.topologies.distributed.job import Job
 from mava.topologies.distributed.ports import Ports
 from mava.topologies.distributed.remote import NodeError, Remote, answered
-from mava.topologies.distributed.supervision import Killed
+from mava.topologies.distributed.supervision import Killed, Started
 from mava.topologies.distributed.support import check_supported
 from mava.topologies.host_episodes import Interrupted
 from mava.topologies.pickling import pickled_system
@@ -93,6 +94,7 @@ class Distributed(Runner):
         self._server: Any = None
         self._say: Callable[[str], None] = lambda text: None
         self._variables: tuple[int, Variables] | None = None
+        self._pids: dict[str, int] = {}
         self._closed = False
 
     is_asynchronous = True
@@ -174,6 +176,9 @@ class Distributed(Runner):
         for event in self._host.events():
             if isinstance(event, Failure):
                 raise event.as_error()
+            if isinstance(event, Started):
+                self._note(event)
+                continue
             if isinstance(event, Killed):
                 cause = f"{event.node} was killed by signal {event.number}"
                 if event.again:
@@ -184,6 +189,11 @@ class Distributed(Runner):
                 raise NodeError(f"{cause}; resume the run from its last checkpoint")
             raise NodeError(f"{event.node} ended with exit code {event.code}")
         return False
+
+    def _note(self, started: Started) -> None:
+        self._pids[started.node] = started.pid
+        if self._folder is not None:
+            (self._folder / "pids.json").write_text(json.dumps(self._pids, indent=2) + "\n")
 
     def variables(self) -> Variables:
         version = self._coordinator.trainer_steps

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pathlib
+import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable
@@ -49,13 +50,15 @@ class ReplayServer:
         return f"localhost:{self._port}"
 
     def _start(self, checkpoint: bytes | None) -> None:
-        self._folder: Any = tempfile.TemporaryDirectory(prefix="mava-replay-")
-        if checkpoint is not None:
-            with zipfile.ZipFile(io.BytesIO(checkpoint)) as archive:
-                archive.extractall(self._folder.name)
-        self._server: Any = reverb.Server(
-            [self._make()], port=self._port, checkpointer=DefaultCheckpointer(self._folder.name)
-        )
+        # The folder exists only while a checkpoint is written or read, so that a server that is
+        # killed leaves nothing behind.
+        with tempfile.TemporaryDirectory(prefix="mava-replay-") as folder:
+            if checkpoint is not None:
+                with zipfile.ZipFile(io.BytesIO(checkpoint)) as archive:
+                    archive.extractall(folder)
+            self._server: Any = reverb.Server(
+                [self._make()], port=self._port, checkpointer=DefaultCheckpointer(folder)
+            )
         self._client = reverb.Client(self.address)
 
     def counts(self) -> Counts:
@@ -70,12 +73,12 @@ class ReplayServer:
         drawn and not yet trained on are counted as sampled; a queue no longer has them."""
         path = pathlib.Path(self._client.checkpoint())
         written = io.BytesIO()
-        with zipfile.ZipFile(written, "w") as archive:
-            for file in sorted(path.rglob("*")):
-                if file.is_file():
+        try:
+            with zipfile.ZipFile(written, "w") as archive:
+                for file in sorted(path.rglob("*")):
                     archive.write(file, file.relative_to(path.parent))
-                    file.unlink()
-        path.rmdir()
+        finally:
+            shutil.rmtree(path.parent)
         return written.getvalue()
 
     def load(self, checkpoint: bytes) -> None:
@@ -98,4 +101,3 @@ class ReplayServer:
         if self._server is not None:
             self._server.stop()
             self._server = None
-            self._folder.cleanup()

@@ -24,6 +24,13 @@ _FORKING = threading.Lock()
 _PR_SET_PDEATHSIG = 1
 
 
+class Started(NamedTuple):
+    """A node's process runs."""
+
+    node: str
+    pid: int
+
+
 class Killed(NamedTuple):
     """A node's process was killed by a signal; ``again``: and is started again."""
 
@@ -39,7 +46,7 @@ class Ended(NamedTuple):
     code: int
 
 
-Event = Failure | Killed | Ended
+Event = Failure | Started | Killed | Ended
 """What a supervisor tells."""
 
 
@@ -82,7 +89,6 @@ class Supervisor:
     ) -> None:
         self._node, self._work, self._restarts = node, work, restarts
         self._tell, self._stop, self._log, self._in_child = tell, stop, log, in_child
-        self.pid: int | None = None
 
     def run(self) -> None:
         """Until the work is done, fails, is killed too often, or ``stop`` is set."""
@@ -91,9 +97,9 @@ class Supervisor:
             deaths = 0
             while not self._stop.is_set():
                 with _FORKING:
-                    self.pid = self._fork(failure)
-                status = self._wait(self.pid)
-                self.pid = None
+                    pid = self._fork(failure)
+                self._tell(Started(self._node, pid))
+                status = self._wait(pid)
                 if self._stop.is_set() or status == 0:
                     return
                 if status < 0:
