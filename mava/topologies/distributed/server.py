@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import pathlib
 import shutil
 import tempfile
+import time
 import zipfile
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -15,6 +17,8 @@ from reverb.platform.checkpointers_lib import DefaultCheckpointer
 
 from mava.errors import CheckpointError
 from mava.topologies.distributed.tables import TABLE
+
+_ATTEMPTS = 10
 
 
 class Counts(NamedTuple):
@@ -60,6 +64,17 @@ class ReplayServer:
                 [self._make()], port=self._port, checkpointer=DefaultCheckpointer(folder)
             )
         self._client = reverb.Client(self.address)
+        self._answers()
+
+    def _answers(self) -> None:
+        """Waits for the server's first answer. A connection that this process had to the server
+        before may still be open, and its end is an error to whoever uses it next."""
+        for _ in range(_ATTEMPTS - 1):
+            with contextlib.suppress(RuntimeError):
+                self._client.server_info(timeout=30)
+                return
+            time.sleep(0.1)
+        self._client.server_info(timeout=30)
 
     def counts(self) -> Counts:
         info = self._client.server_info(timeout=30)[TABLE]
@@ -88,8 +103,10 @@ class ReplayServer:
         Raises:
             CheckpointError: these are not the bytes of a checkpoint of such a table.
         """
-        if not zipfile.is_zipfile(io.BytesIO(checkpoint)):
-            raise CheckpointError("the replay's checkpoint is damaged: it is not a zip archive")
+        if not _is_whole(checkpoint):
+            raise CheckpointError(
+                "the replay's checkpoint is damaged; resume from an earlier checkpoint of the run"
+            )
         self.close()
         try:
             self._start(checkpoint)
@@ -101,3 +118,12 @@ class ReplayServer:
         if self._server is not None:
             self._server.stop()
             self._server = None
+
+
+def _is_whole(checkpoint: bytes) -> bool:
+    """Whether Reverb finished writing it, and all of it is there."""
+    file = io.BytesIO(checkpoint)
+    if not zipfile.is_zipfile(file):
+        return False
+    with zipfile.ZipFile(file) as archive:
+        return any(pathlib.PurePath(name).name == "DONE" for name in archive.namelist())

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import pathlib
 import subprocess
 import sys
 import threading
+import zipfile
 from collections import Counter
 
 import jax
@@ -210,10 +212,34 @@ def test_a_checkpoint_holds_items_priorities_and_counts(
     assert sampled / inserted == pytest.approx(1.0, rel=0.05)
 
 
+def test_a_server_can_go_back_again_and_again_and_leaves_no_files(
+    replay: Replays, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    plan = BufferPlan(Sampling.UNIFORM, 100, 8, 4)
+    held, saved = replay(plan), []
+    for first in (0, 10):
+        writer = held.writer(1)
+        writer.write(numbered(first, 10, 1))
+        held.disconnect()
+        saved.append(held.server.save())
+    for inserted in (10, 20, 10):
+        held.server.load(saved[inserted // 10 - 1])
+        assert held.server.counts() == (inserted, inserted, 0)
+        writer = held.writer(1)
+        writer.write(numbered(0, 1, 1))
+        held.disconnect()
+        assert held.server.counts().inserted == inserted + 1
+    assert not list(tmp_path.iterdir())
+
+
 def test_bytes_that_are_no_checkpoint_are_refused_and_the_server_lives(replay: Replays) -> None:
     held = replay(BufferPlan(Sampling.UNIFORM, 100, 8, 4))
-    with pytest.raises(CheckpointError, match="damaged"):
-        held.server.load(b"something else")
+    whole, empty = held.server.save(), io.BytesIO()
+    zipfile.ZipFile(empty, "w").close()
+    for damaged in (b"something else", whole[:-10], empty.getvalue()):
+        with pytest.raises(CheckpointError, match="damaged"):
+            held.server.load(damaged)
     assert held.server.counts() == (0, 0, 0)
 
 
