@@ -17,6 +17,7 @@ import tensorflow as tf
 
 from mava.core.plans import BufferPlan, Sampling
 from mava.topologies.distributed.packing import Packing
+from mava.topologies.distributed.remote import Stopped
 from mava.topologies.distributed.server import Counts, ReplayServer
 from mava.topologies.distributed.tables import (
     TABLE,
@@ -43,10 +44,6 @@ MAX_PENDING = 40
 
 _ASK_MS = 500
 """How long whatever waits goes without looking whether it should stop, in milliseconds."""
-
-
-class Stopped(Exception):
-    """``should_stop`` said so while a call was waiting."""
 
 
 class Writer:
