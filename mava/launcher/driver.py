@@ -157,7 +157,7 @@ class Driver:
 
     def _reach(self, target: int) -> str | None:
         """Trains up to ``target`` and does what is due there; returns why to end, or ``None``."""
-        while not self.runner.reached(target):
+        while not self._is_reached(target):
             if reason := self._stop_reason():
                 return reason
             self._advance(target)
@@ -174,11 +174,19 @@ class Driver:
             self._save()
         return None if target >= self.schedule.total and reason != INTERRUPTED else reason
 
+    def _is_reached(self, target: int) -> bool:
+        if self.schedule.evaluates(target) or self.schedule.saves(target):
+            return self.runner.reached(target)
+        return self.runner.environment_steps + self.runner.step_size > target
+
     def _advance(self, target: int) -> None:
         steps = self.runner.environment_steps
         began = self._clock()
-        until = target if self.runner.is_asynchronous else steps + self._stride.steps
-        report = self.runner.advance(min(target, until))
+        if self.runner.is_asynchronous:
+            until = self.schedule.rests_after(self._memo.position)
+        else:
+            until = min(target, steps + self._stride.steps)
+        report = self.runner.advance(until)
         seconds = self._clock() - began
         steps = self.runner.environment_steps - steps
         self._stride.took(steps, seconds)

@@ -33,6 +33,16 @@ class Schedule:
             periods.append(self.evaluation)
         return min([self.total, *((position // period + 1) * period for period in periods)])
 
+    def rests_after(self, position: int) -> int:
+        """The first step after ``position`` at which the run must be at rest: to be evaluated or
+        saved. Metrics can be reported in passing.
+
+        >>> schedule = Schedule(total=25, metrics=4, evaluation=10, checkpoint=7)
+        >>> [schedule.rests_after(step) for step in (0, 7, 21)]
+        [7, 10, 25]
+        """
+        return dataclasses.replace(self, metrics=self.total).after(position)
+
     def evaluates(self, step: int) -> bool:
         return step in (0, self.total) or _due(step, self.evaluation)
 

@@ -1,4 +1,4 @@
-"""An environment that breaks."""
+"""An environment that breaks, and a loss that does."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Mapping
 import jax
 import jax.numpy as jnp
 
+from mava.components.losses.madqn import MADQNLoss
+from mava.core.contexts import Batch, LearnContext, LossOutput, Params
 from mava.environments import make
 from mava.environments.base import JaxEnvironment
 from mava.types import EnvironmentSpec, PyTree, TimeStep
@@ -31,3 +33,14 @@ class Breaks(JaxEnvironment):
         broken = jnp.asarray([0.0, jnp.nan])
         reward = timestep.reward["agents"] + jnp.where(steps == 2, broken, 0.0)
         return (inner, steps + 1), timestep._replace(reward={"agents": reward})
+
+
+@dataclasses.dataclass(frozen=True)
+class Exploding(MADQNLoss):
+    """NaN for the second agent in trainer step 3."""
+
+    def loss(self, params: Params, batch: Batch, context: LearnContext) -> LossOutput:
+        output = super().loss(params, batch, context)
+        bad = jnp.where(context.updates == 2, jnp.nan, 0.0)
+        share = {name: x + jnp.asarray([0.0, bad]) for name, x in (output.per_agent or {}).items()}
+        return output._replace(loss=output.loss + bad, per_agent=share)

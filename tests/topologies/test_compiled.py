@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 
 import mava
-from mava.components.losses.madqn import MADQNLoss
-from mava.core.contexts import Batch, LearnContext, LossOutput, Params
 from mava.core.system import System
 from mava.environments import make
 from mava.errors import ConfigurationError, DivergenceError, EnvironmentFault
@@ -24,7 +22,7 @@ from mava.topologies.compiled.episodes import CompiledEpisodes
 from mava.topologies.host_episodes import HostEpisodes
 from mava.types import PyTree
 from tests.systems.every import ON_POLICY, RECURRENT, VARIANTS, every
-from tests.topologies.breaking import Breaks
+from tests.topologies.breaking import Breaks, Exploding
 from tests.topologies.running import assert_equal, ran, small
 
 
@@ -185,17 +183,6 @@ def test_a_number_that_is_none_names_environment_agent_and_leaf() -> None:
         compiled(small(Breaks, num_environments=2), 40)
     with pytest.raises(EnvironmentFault, match=r"evaluation.*agent_1.*reward"):
         CompiledEpisodes(Breaks()).run(random_policy(Breaks().spec), 2, seed=0)
-
-
-@dataclasses.dataclass(frozen=True)
-class Exploding(MADQNLoss):
-    """NaN for the second agent in trainer step 3."""
-
-    def loss(self, params: Params, batch: Batch, context: LearnContext) -> LossOutput:
-        output = super().loss(params, batch, context)
-        bad = jnp.where(context.updates == 2, jnp.nan, 0.0)
-        share = {name: x + jnp.asarray([0.0, bad]) for name, x in (output.per_agent or {}).items()}
-        return output._replace(loss=output.loss + bad, per_agent=share)
 
 
 @pytest.mark.slow

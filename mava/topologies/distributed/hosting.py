@@ -46,6 +46,7 @@ class ProcessHost:
 
     def __init__(self) -> None:
         self._messages: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
+        self._early: list[Event] = []  # what came while it was launching
         self._process: subprocess.Popen[bytes] | None = None
         self._stopping = False
 
@@ -84,15 +85,14 @@ class ProcessHost:
                 raise NodeError(
                     f"the launcher did not start within {_START_SECONDS:.0f} s"
                 ) from None
-            if kind == "launched":
-                assert isinstance(value, Addresses)
+            if isinstance(value, Addresses):
                 return value
+            if isinstance(value, Failure):
+                raise value.as_error()
+            if isinstance(value, Ended):
+                raise NodeError(f"the launcher did not start: exit code {value.code}")
             if kind == "event":
-                raise (
-                    value.as_error()
-                    if isinstance(value, Failure)
-                    else NodeError(f"the launcher did not start: {value}")
-                )
+                self._early.append(value)
 
     def _listen(self) -> None:
         while True:
@@ -104,6 +104,8 @@ class ProcessHost:
                 return
 
     def events(self) -> Iterator[Event]:
+        while self._early:
+            yield self._early.pop(0)
         while True:
             try:
                 kind, value = self._messages.get_nowait()

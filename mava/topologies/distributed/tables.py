@@ -18,7 +18,8 @@ TABLE = "transitions"
 """The only table of a server."""
 
 QUEUE_BATCHES = 2
-"""Batches that wait in an on-policy queue, at most."""
+"""Batches that wait in an on-policy queue, at most; more where there are more executors than that,
+so that each can always finish a rollout: one that is half in the queue is of no use to anyone."""
 
 MAX_CHUNK_BYTES = 2**30
 """Reverb sends a chunk as one protobuf message, which must stay below 2 GiB, all told."""
@@ -95,7 +96,8 @@ def make_table(
     _check_size(plan, num_bytes)
     signature = tf.TensorSpec((plan.sequence_length, num_bytes), tf.uint8)
     if plan.sampling is Sampling.ON_POLICY:
-        return reverb.Table.queue(TABLE, QUEUE_BATCHES * plan.batch_size, signature=signature)
+        size = max(QUEUE_BATCHES * plan.batch_size, num_environments + plan.batch_size)
+        return reverb.Table.queue(TABLE, size, signature=signature)
     plan = plan.placed(num_environments)
     ratio = samples_per_insert(plan, rounds)
     # Rounded up, since min_size need not be a multiple of the environments.

@@ -1,0 +1,95 @@
+"""Whole runs whose nodes are processes, some of which are killed."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import signal
+
+import pytest
+
+from mava.launcher.run_dir import RunDirectory
+from tests.topologies.distributed.running import running
+
+pytest.importorskip("launchpad", reason="the distributed topology's engines are not installed")
+pytestmark = pytest.mark.slow
+
+LONG = 100_000
+"""More steps than any test here waits for."""
+
+
+def test_a_run_ends_with_all_its_steps_and_leaves_nothing_behind(tmp_path: pathlib.Path) -> None:
+    with running(tmp_path / "run", 600, variant="ippo") as run:
+        assert run.end(120.0) == 0, run.text
+        # 8 steps of one environment are a rollout; two executors had one open at the most.
+        assert "ENDED total_steps 600 7" in run.text
+        assert "TENSORFLOW False" in run.text  # which nodes import, and the caller need not
+        assert run.left() == []
+        assert {path.name for path in (tmp_path / "run" / "nodes").iterdir()} == {
+            *("pids.json", "launcher.txt", "executor_0.txt", "executor_1.txt"),
+            *("trainer.txt", "replay.txt", "parameters.txt", "evaluator.txt"),
+        }
+
+
+@pytest.mark.parametrize("node", ["executor 1", "trainer", "parameters"])
+def test_a_killed_node_is_started_again_and_the_run_goes_on(
+    node: str, tmp_path: pathlib.Path
+) -> None:
+    with running(tmp_path / "run", LONG) as run:
+        run.training()
+        pid = run.pids()[node]
+        os.kill(pid, signal.SIGKILL)
+        run.until(lambda: run.pids()[node] != pid)
+        steps = run.steps()
+        run.until(lambda: run.steps() > steps + 100)
+        assert f"{node} was killed by signal 9; it is started again" in run.text
+        run.process.send_signal(signal.SIGINT)
+        assert run.end(30.0) == 0, run.text
+        assert "ENDED interrupted" in run.text
+        assert run.left() == []
+
+
+def test_a_killed_replay_ends_the_run_which_can_be_resumed(tmp_path: pathlib.Path) -> None:
+    folder = tmp_path / "run"
+    with running(folder, LONG, checkpoint_every=200) as run:
+        run.until(lambda: (RunDirectory(folder).checkpoints.last_step or 0) > 0)
+        os.kill(run.pids()["replay"], signal.SIGKILL)
+        assert run.end(60.0) != 0
+        assert "replay was killed by signal 9" in run.text
+        assert run.left() == []
+    with running(folder, LONG, resume=True) as run:
+        run.until(lambda: "resumed at environment step" in run.text)
+        run.training()
+        run.process.send_signal(signal.SIGTERM)
+        assert run.end(30.0) == 0, run.text
+
+
+def test_a_crash_in_a_node_ends_the_run_with_the_nodes_traceback(tmp_path: pathlib.Path) -> None:
+    with running(tmp_path / "run", LONG, environment="crash", executors=2) as run:
+        assert run.end(60.0) != 0
+        assert "EnvironmentFault: executor" in run.text
+        assert "in step" in run.text  # of the node's traceback
+        assert run.left() == []
+
+
+def test_nothing_outlives_the_caller(tmp_path: pathlib.Path) -> None:
+    with running(tmp_path / "run", LONG) as run:
+        run.training()
+        pids = list(run.pids().values())
+        run.process.kill()
+        run.process.wait()
+        deadline = 30.0
+        while run.left() and deadline > 0:
+            deadline -= 0.1
+            signal.sigtimedwait([], 0.1)
+        assert run.left() == []
+        assert len(pids) == 6
+
+
+def test_two_interrupts_in_a_row_end_at_once(tmp_path: pathlib.Path) -> None:
+    with running(tmp_path / "run", LONG) as run:
+        run.training()
+        run.process.send_signal(signal.SIGINT)
+        run.process.send_signal(signal.SIGINT)
+        run.end(30.0)
+        assert run.left() == []
