@@ -24,7 +24,7 @@ PYTEST_DISTRIBUTED = $(TEST_ENV) $(DISTRIBUTED_VENV)/bin/python -m pytest -n 0 \
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-distributed quickstart quickstart-distributed test test-fast test-distributed \
-	lint format benchmark benchmark-systems benchmark-compiled results requirements clean
+	lint format benchmark benchmark-systems benchmark-compiled benchmark-distributed results requirements clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,6 +78,9 @@ benchmark-systems: setup ## training speed of every system, over the bare enviro
 
 benchmark-compiled: setup ## training speed of the compiled topology, on JAX environments
 	@$(VENV)/bin/python benchmarks/compiled.py
+
+benchmark-distributed: setup-distributed ## scaling over executors, overhead and samples per insert
+	@$(DISTRIBUTED_VENV)/bin/python benchmarks/distributed.py
 
 results: setup ## the learning tables of docs/results.md (hours)
 	@$(VENV)/bin/python benchmarks/learning.py

@@ -21,7 +21,7 @@ SUMMARY = (
     "what is not given is as it was. Progress goes to standard error."
 )
 _REMEMBERED = ("topology", "seed", "total_steps")
-_OF_TOPOLOGIES = ("jit", "num_devices", "num_seeds")
+_OF_TOPOLOGIES = ("jit", "num_devices", "num_seeds", "executors", "nodes")
 
 
 def define(values: flags.FlagValues) -> None:
@@ -56,6 +56,12 @@ def define(values: flags.FlagValues) -> None:
         "runs trained together (compiled)",
         lower_bound=1,
         flag_values=values,
+    )
+    absl_flags.DEFINE_integer(
+        "executors", 2, "executor nodes (distributed)", lower_bound=1, flag_values=values
+    )
+    absl_flags.DEFINE_string(
+        "nodes", "processes", "or threads, to debug them together (distributed)", flag_values=values
     )
     absl_flags.DEFINE_boolean(
         "json", False, "print the result as one JSON object on standard output", flag_values=values

@@ -66,7 +66,8 @@ def launch(
 
     Args:
         system: what to train, and where.
-        topology: how it is laid out: ``"single_process"``, or ``"compiled"`` for JAX environments.
+        topology: how it is laid out: ``"single_process"``, ``"compiled"`` for JAX environments, or
+            ``"distributed"`` for processes.
         total_steps: environment steps, of all environments together; never exceeded. Below
             2**31.
         seed: of everything random; the same seed gives the same run. In ``[0, 2**32)``.
@@ -79,7 +80,8 @@ def launch(
             an interruption. The best variables are kept at each evaluation that is the best yet.
         absolute_metric: evaluate the best policy on ten times the episodes when the run is over.
         **topology_options: of the topology: ``jit=False`` of a single process; ``num_devices`` and
-            ``num_seeds`` of the compiled one.
+            ``num_seeds`` of the compiled one; those of
+            ``mava.topologies.distributed.runner.Distributed``, such as ``executors``.
 
     Raises:
         ConfigurationError: an argument, directory or resumption that cannot work, or too little
@@ -104,6 +106,7 @@ def launch(
     directory = None if run_dir is None else RunDirectory(pathlib.Path(run_dir).expanduser())
     jit = bool(topology_options.get("jit", True))
     facts = {
+        **topology_options,
         "topology": topology,
         "seed": seed,
         "total_steps": total_steps,

@@ -204,6 +204,11 @@ class Distributed(Runner):
     def episode_runner(self) -> InterruptibleEpisodes:
         return RemoteEpisodes(self.program, self._evaluator)
 
+    def replayed(self) -> tuple[int, int]:
+        """Items inserted into the replay and sampled from it, over the whole run."""
+        found: tuple[int, int] = self._replay.call("counts")
+        return found
+
     def state(self) -> RunnerState:
         self.pause()
         kept = self._trainer.call("snapshot")
