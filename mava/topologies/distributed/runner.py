@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import pathlib
 import pickle
@@ -90,6 +91,7 @@ class Distributed(Runner):
         self._executors = executors
         self._host: Host = _HOSTS[nodes]()
         self._ports = Ports()
+        self._nodes: dict[str, Remote] = {}
         self._folder: pathlib.Path | None = None
         self._server: Any = None
         self._say: Callable[[str], None] = lambda text: None
@@ -136,10 +138,8 @@ class Distributed(Runner):
         self._server.Start()
         job = Job(*self._settings, self._server.address, self._separate, self._platform)
         addresses = self._host.start(job, self._folder)
-        self._trainer, self._replay, self._evaluator = (
-            Remote(name, courier.Client(getattr(addresses, name)), self._look)
-            for name in ("trainer", "replay", "evaluator")
-        )
+        for name, address in dataclasses.asdict(addresses).items():
+            self._nodes[name] = Remote(f"the {name}", courier.Client(address), self._look)
         say("compiling in every node")
         ready = {"trainer", "replay", *(f"{i} is ready" for i in range(self._executors))}
         deadline = time.monotonic() + _START_SECONDS
@@ -198,20 +198,20 @@ class Distributed(Runner):
     def variables(self) -> Variables:
         version = self._coordinator.trainer_steps
         if self._variables is None or self._variables[0] != version:
-            self._variables = version, self._trainer.call("variables")
+            self._variables = version, self._nodes["trainer"].call("variables")
         return self._variables[1]
 
     def episode_runner(self) -> InterruptibleEpisodes:
-        return RemoteEpisodes(self.program, self._evaluator)
+        return RemoteEpisodes(self.program, self._nodes["evaluator"])
 
     def replayed(self) -> tuple[int, int]:
         """Items inserted into the replay and sampled from it, over the whole run."""
-        found: tuple[int, int] = self._replay.call("counts")
+        found: tuple[int, int] = self._nodes["replay"].call("counts")
         return found
 
     def state(self) -> RunnerState:
         self.pause()
-        kept = self._trainer.call("snapshot")
+        kept = self._nodes["trainer"].call("snapshot")
         self._coordinator.keep(kept)
         updates, priority, learner = pickle.loads(kept)
         extra = {
@@ -219,7 +219,7 @@ class Distributed(Runner):
             "updates": updates,
             "priority": priority,
             "episodes": self.episodes,
-            "replay": self._replay.call("save"),
+            "replay": self._nodes["replay"].call("save"),
         }
         return RunnerState({"learner": learner}, extra)
 
@@ -228,8 +228,8 @@ class Distributed(Runner):
         learner = jax.tree.map(np.asarray, learner)
         kept = pickle.dumps((extra["updates"], extra["priority"], learner))
         self._coordinator.restore(extra["steps"], extra["updates"], extra["episodes"], kept)
-        self._replay.call("load", extra["replay"])
-        self._trainer.call("load", kept)
+        self._nodes["replay"].call("load", extra["replay"])
+        self._nodes["trainer"].call("load", kept)
         self._variables = None
         return ["every executor starts new episodes"]
 
@@ -242,6 +242,8 @@ class Distributed(Runner):
         if self._server is not None:
             self._server.Stop()
             self._server.Join()
+            self._server = None
+        self._nodes.clear()
         self._ports.close()
 
 

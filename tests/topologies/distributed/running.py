@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from mava.testing.toys import Crash
+from mava.testing.toys import Const, Crash
 
 SCRIPT = """
 import json, pathlib, sys
@@ -36,12 +36,28 @@ print("TENSORFLOW", "tensorflow" in sys.modules, flush=True)
 """
 
 
+class Counting(Const):
+    """Adds a byte to a file of this process for each step."""
+
+    def __init__(self) -> None:
+        super().__init__(truncates=True, length=7)
+        self._file = (pathlib.Path(os.environ["MAVA_TEST_COUNTS"]) / str(os.getpid())).open("ab")
+
+    def step(self, actions: dict[Any, Any]) -> Any:
+        os.write(self._file.fileno(), b".")
+        return super().step(actions)
+
+
 def crash() -> Any:
     """Raises in its 30th step."""
     return Crash(at=30)
 
 
-ENVIRONMENTS: dict[str, Any] = {"climbing": "matrix/climbing", "crash": crash}
+ENVIRONMENTS: dict[str, Any] = {
+    "climbing": "matrix/climbing",
+    "crash": crash,
+    "counting": Counting,
+}
 
 
 class Run:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import pathlib
 import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -93,3 +95,55 @@ def test_two_interrupts_in_a_row_end_at_once(tmp_path: pathlib.Path) -> None:
         run.process.send_signal(signal.SIGINT)
         run.end(30.0)
         assert run.left() == []
+
+
+def test_f22_the_steps_that_environments_made_are_those_that_are_counted(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = tmp_path / "counts"
+    counts.mkdir()
+    monkeypatch.setenv("MAVA_TEST_COUNTS", str(counts))
+    with running(tmp_path / "run", 2_000, environment="counting", executors=2) as run:
+        assert run.end(120.0) == 0, run.text
+        pids = run.pids()
+        made = [(counts / str(pids[f"executor {index}"])).stat().st_size for index in (0, 1)]
+        assert sum(made) == 2_000
+        assert "ENDED total_steps 2000" in run.text
+        # The evaluator's own, before and after: two episodes of seven steps each time.
+        assert (counts / str(pids["evaluator"])).stat().st_size == 2 * 2 * 7
+
+
+CYCLES = """
+import json, os, pathlib, sys, tempfile
+import mava
+from tests.systems.every import every
+
+system = every("madqn", "matrix/two_step", num_environments=1).without("evaluator")
+for _ in range(10):
+    mava.launch(system, "distributed", total_steps=100, executors=1, absolute_metric=False)
+    print("FILES", len(os.listdir("/proc/self/fd")), flush=True)
+    ports = pathlib.Path(tempfile.gettempdir()) / f"mava-ports-{os.getuid()}"
+    print("LEFT", sorted(p.name for p in pathlib.Path(tempfile.gettempdir()).iterdir()), flush=True)
+    print("PORTS", len(list(ports.iterdir())), flush=True)
+"""
+
+
+def test_ten_runs_in_a_row_leave_no_process_port_or_file_behind(tmp_path: pathlib.Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run(
+        [sys.executable, "-c", CYCLES],
+        capture_output=True,
+        text=True,
+        cwd=pathlib.Path(__file__).parents[3],
+        env=environment,
+        timeout=300,
+        start_new_session=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = [line.split(maxsplit=1) for line in done.stdout.splitlines()]
+    files = [int(value) for name, value in lines if name == "FILES"]
+    assert len(files) == 10
+    assert files[-1] <= files[1] + 2
+    assert {value for name, value in lines if name == "PORTS"} == {"0"}
+    assert all("mava-node-" not in value and "mava-replay-" not in value for _, value in lines)
