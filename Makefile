@@ -17,9 +17,9 @@ SETUP_DISTRIBUTED = sh requirements/install.sh "$(DISTRIBUTED_VENV)" "$(DISTRIBU
 TEST_ENV = JAX_PLATFORMS="$${JAX_PLATFORMS:-cpu}" OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
 	XLA_FLAGS="--xla_cpu_multi_thread_eigen=false $$XLA_FLAGS"
 PYTEST = $(TEST_ENV) $(VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal
-# These tests start processes that use all cores: one test at a time.
+# These tests start processes that use all cores: one test at a time. One that hangs is ended.
 TESTS_DISTRIBUTED = tests/topologies/distributed
-PYTEST_DISTRIBUTED = $(TEST_ENV) $(DISTRIBUTED_VENV)/bin/python -m pytest -n 0 \
+PYTEST_DISTRIBUTED = $(TEST_ENV) timeout 1800 $(DISTRIBUTED_VENV)/bin/python -m pytest -n 0 \
 	-o testpaths=$(TESTS_DISTRIBUTED)
 
 .DEFAULT_GOAL := help

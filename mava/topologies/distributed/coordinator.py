@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mava.core.plans import BufferPlan, Rounds, Sampling
 from mava.topologies.base import Report
@@ -16,6 +16,9 @@ _PATIENCE = 0.5
 
 _MOST_REPORTED = 100_000
 
+_MOST_TRAINER_STEPS = 4
+"""Made without asking again, so that a run can be brought to rest soon."""
+
 
 class Lease(NamedTuple):
     """Leave to make environment steps.
@@ -24,11 +27,14 @@ class Lease(NamedTuple):
         first: the index of the first over the whole run.
         steps: how many, a multiple of the environments stepped together; 0: ask again.
         version: trainer steps of the newest parameters, to fetch before.
+        session: environment steps at which this run was resumed; where it changes, executors
+            start other episodes.
     """
 
     first: int
     steps: int
     version: int
+    session: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,13 +71,14 @@ class Coordinator:
     def __init__(
         self, plan: BufferPlan, rounds: Rounds, num_environments: int, lease: int, executors: int
     ) -> None:
-        self._changed = threading.Condition()
+        self._changed = threading.Condition(threading.RLock())
         self._rounds, self._size, self._lease = rounds, num_environments, lease
         on_policy = plan.sampling is Sampling.ON_POLICY
         self._rollout = plan.sequence_length * num_environments if on_policy else None
-        self._until = self._completed = self._episodes = 0
+        self._until = self._completed = self._granted = self._session = self._episodes = 0
         self._updates = self._version = 0
         self._starved: int | None = None
+        self._halted = self._trainer_rests = False
         self._stopping = False
         self._outstanding: dict[int, int] = {}
         self._joined: dict[str, int] = {}
@@ -85,40 +92,67 @@ class Coordinator:
     # Called by nodes.
 
     def join(self, name: str) -> int:
-        """A node is ready. Returns how often it was before: 0 the first time."""
+        """A node is there. Returns its incarnation: how often it was before, 0 the first time."""
         with self._changed:
             self._joined[name] = self._joined.get(name, -1) + 1
             self._changed.notify_all()
             return self._joined[name]
 
-    def lease(self, index: int, done: Collected | None) -> Lease | None:
-        """Reports the last lease of an executor and asks for the next; ``None``: stop."""
+    def enter(self, index: int) -> int:
+        """An executor is there: ``join`` by its index. What one before it had not reported is
+        lost, and others make those steps."""
         with self._changed:
+            if self._outstanding.pop(index, None) is not None or self._collected[index]:
+                if self._rollout is not None:
+                    self._rollouts += self._collected[index] // self._rollout
+                self._collected[index] = 0
+            return self.join(f"executor {index}")
+
+    def lease(
+        self, index: int, incarnation: int, session: int, done: Collected | None
+    ) -> Lease | None:
+        """Reports the last lease of an executor and asks for the next; ``None``: stop.
+
+        Args:
+            index: of the executor.
+            incarnation: as ``enter`` told it.
+            session: that its episodes belong to; with another than the run's it is granted nothing.
+            done: what it did; ``None`` at first, and after a lease of no steps.
+        """
+        with self._changed:
+            if not self._is_current(index, incarnation):
+                return None
             if done is not None:
                 self._take(index, done)
-            self._wait(lambda: self._stopping or self._free() >= self._size)
-            if self._stopping:
+            self._wait(lambda: self._stopping or session != self._session or self._may_go_on())
+            if self._stopping or not self._is_current(index, incarnation):
                 return None
-            count = min(self._lease * self._size, self._free() // self._size * self._size)
-            first = self._completed + sum(self._outstanding.values())
-            if count > 0:
-                self._outstanding[index] = count
-            return Lease(first, max(0, count), self._version)
+            steps = 0
+            if self._may_go_on() and session == self._session:
+                steps = min(self._lease * self._size, self._free() // self._size * self._size)
+                self._outstanding[index] = steps
+            first, self._granted = self._granted, self._granted + steps
+            return Lease(first, steps, self._version, self._session)
 
     def due(self, updates: int, metrics: dict[str, list[float]]) -> int | None:
-        """The trainer has made ``updates`` trainer steps. How many are due now; ``None``: stop.
+        """The trainer has made ``updates`` trainer steps. How many to make before it asks again;
+        ``None``: stop.
 
         Args:
             updates: over the whole run.
             metrics: of the trainer steps since the last call, by name.
         """
         with self._changed:
-            self._updates = updates
+            self._updates, self._trainer_rests = updates, True
             for name, values in metrics.items():
                 self._report(name, values)
             self._changed.notify_all()
-            self._wait(lambda: self._stopping or self._due() > self._updates)
-            return None if self._stopping else max(0, self._due() - self._updates)
+            self._wait(lambda: self._stopping or self._to_do() > 0)
+            if self._stopping:
+                return None
+            steps = min(self._to_do(), _MOST_TRAINER_STEPS)
+            self._trainer_rests = steps == 0
+            return steps
 
     def starved(self, updates: int) -> None:
         """The replay had nothing to sample for the trainer step after ``updates``."""
@@ -164,13 +198,16 @@ class Coordinator:
     def extend(self, until: int) -> None:
         """Lets executors go on until ``until`` environment steps are made."""
         with self._changed:
-            self._until = max(self._until, until)
+            self._until, self._halted = max(self._until, until), False
             self._changed.notify_all()
 
     def halt(self) -> None:
-        """Grants no more steps; those granted are still made."""
+        """Nothing more is begun, neither environment nor trainer steps; what is under way is
+        finished. Training that is due stays due."""
         with self._changed:
             self._until = self._completed + sum(self._outstanding.values())
+            self._halted = True
+            self._changed.notify_all()
 
     def settled(self, seconds: float) -> bool:
         """Waits until all that may be done is done, at most so long: every step that the limit
@@ -188,19 +225,10 @@ class Coordinator:
             self._stopping = True
             self._changed.notify_all()
 
-    def lost(self, index: int) -> None:
-        """An executor is gone, and what it had not reported with it: others make those steps."""
-        with self._changed:
-            self._outstanding.pop(index, None)
-            if self._rollout is not None:
-                self._rollouts += self._collected[index] // self._rollout
-            self._collected[index] = 0
-            self._changed.notify_all()
-
     def restore(self, steps: int, updates: int, episodes: int, learner: bytes) -> None:
         """Goes on from a checkpoint; executors must not have begun."""
         with self._changed:
-            self._completed = self._until = steps
+            self._completed = self._until = self._granted = self._session = steps
             self._updates = self._version = self._rollouts = updates
             self._episodes, self._kept = episodes, learner
 
@@ -228,11 +256,30 @@ class Coordinator:
             return self._rounds.due(self._completed)
         return self._rollouts + sum(steps // self._rollout for steps in self._collected)
 
+    def _to_do(self) -> int:
+        # An executor may be waiting for the trainer to make room in the replay.
+        if self._halted and not self._outstanding:
+            return 0
+        return max(0, self._due() - self._updates)
+
+    def _may_go_on(self) -> bool:
+        """Whether there are steps to make; on policy executors also wait for a trainer that lags
+        by more rollouts than there are executors, so that parameters stay near those that act."""
+        if self._free() < self._size:
+            return False
+        return self._rollout is None or self._due() - self._updates <= len(self._collected)
+
+    def _is_current(self, index: int, incarnation: int) -> bool:
+        """Whether an executor that asks was not replaced: its call may come after its end."""
+        return self._joined.get(f"executor {index}") == incarnation
+
     def _is_settled(self) -> bool:
         if self._stopping:
             return True
         if self._outstanding or self._free() >= self._size:
             return False
+        if self._halted:
+            return self._trainer_rests
         return self._updates >= self._due() or self._starved == self._updates
 
     def _take(self, index: int, done: Collected) -> None:
@@ -251,18 +298,5 @@ class Coordinator:
         held.extend(values[: _MOST_REPORTED - len(held)])
 
 
-NODE_METHODS: tuple[str, ...] = (
-    "join", "lease", "due", "starved", "published", "keep", "kept"
-)  # fmt: skip
+NODE_METHODS = ("join", "enter", "lease", "due", "starved", "published", "keep", "kept")
 """What nodes may call from afar."""
-
-
-def call_locally(coordinator: Any, method: str, args: tuple[Any, ...]) -> Any:
-    """One of ``NODE_METHODS``.
-
-    Raises:
-        AttributeError: it is none of them.
-    """
-    if method not in NODE_METHODS:
-        raise AttributeError(f"nodes cannot call {method!r}")
-    return getattr(coordinator, method)(*args)

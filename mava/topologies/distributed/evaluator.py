@@ -42,6 +42,11 @@ class EvaluatorWorker:
         except Interrupted:
             return None
 
+    def run(self) -> None:
+        """Until the run ends."""
+        self._stop.wait()
+        self._episodes.close()
+
     @exposed
     def give_up(self) -> None:
         """Ends the episodes that are running."""

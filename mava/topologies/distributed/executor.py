@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import numpy as np
@@ -56,48 +57,65 @@ class ExecutorWorker:
         Raises:
             EnvironmentFault: an environment failed.
         """
-        name = f"executor {self._index}"
-        # Counted before the environments are made: the seeds of their episodes depend on it.
-        seed = executor_seed(self._job.seed, self._index, self._coordinator.call("join", name))
-        count = self._program.num_environments
-        environment = VectorEnvironment(self._job.system.environment, count, seed)
-        try:
-            self._run(environment)
-        finally:
-            environment.close()
-
-    def _run(self, environment: VectorEnvironment) -> None:
-        key = jax.random.key(self._job.seed)
-        act = jax.jit(acting(self._program))
-        collector = Collector(self._program, environment, act, key, self._job.lease)
-        collector.reset()
+        self._incarnation = self._coordinator.call("enter", self._index)
         self._fetch(0)
-        assert self._variables is not None
-        collector.act(self._variables, 0)
         record = _padded(jax.jit(recording(self._program)), self._job.lease)
+        act = jax.jit(acting(self._program))
         writer = Writer(
             self._replay, self._program.plan, self._program.num_environments, self._stop.is_set
         )
-        self._coordinator.call("join", f"{self._index} is ready")
         try:
-            self._collect(collector, record, writer)
+            session: int | None = 0
+            while session is not None:
+                session = self._session(session, act, record, writer)
         finally:
             writer.close()
 
+    def _session(
+        self,
+        session: int,
+        act: Callable[..., Any],
+        record: Callable[[Transition], PyTree],
+        writer: Writer,
+    ) -> int | None:
+        """Collects until the run ends, or is resumed from a checkpoint: then returns that session.
+        Its environments are new, with episodes of their own."""
+        assert self._variables is not None
+        seed = executor_seed(self._job.seed, self._index, self._incarnation, session)
+        count = self._program.num_environments
+        environment = VectorEnvironment(self._job.system.environment, count, seed)
+        try:
+            key = jax.random.key(self._job.seed)
+            collector = Collector(self._program, environment, act, key, self._job.lease)
+            collector.reset()
+            collector.act(self._variables, 0)
+            self._coordinator.call("join", f"{self._index} is ready")
+            return self._collect(session, collector, record, writer)
+        finally:
+            environment.close()
+
     def _collect(
-        self, collector: Collector, record: Callable[[Transition], PyTree], writer: Writer
-    ) -> None:
+        self,
+        session: int,
+        collector: Collector,
+        record: Callable[[Transition], PyTree],
+        writer: Writer,
+    ) -> int | None:
         done: Collected | None = None
         while True:
-            lease: Lease | None = self._coordinator.call("lease", self._index, done)
+            lease: Lease | None = self._coordinator.call(
+                "lease", self._index, self._incarnation, session, done
+            )
             if lease is None:
-                return
+                return None
             done = None
+            if lease.session != session:
+                return lease.session
             if lease.steps:
                 self._fetch(lease.version)
                 done = self._spend(lease, collector, record, writer)
                 if self._stop.is_set():
-                    return
+                    return None
 
     def _spend(
         self,
@@ -120,14 +138,14 @@ class ExecutorWorker:
         return Collected(steps, report.returns, report.lengths, staleness)
 
     def _fetch(self, version: int) -> None:
-        """Fetches parameters that are at least as new, or as new as there are."""
-        if self._version >= version:
+        """Fetches the newest parameters, unless it has that version; waits for the first."""
+        if self._version == version:
             return
-        newer = self._parameters.call("newer_than", self._version)
-        while newer is None and self._variables is None:
-            newer = self._parameters.call("newer_than", self._version)
-        if newer is not None:
-            self._version, self._priority, self._variables = newer
+        newest = self._parameters.call("other_than", self._version)
+        while newest is None and self._variables is None:
+            newest = self._parameters.call("other_than", self._version)
+        if newest is not None:
+            self._version, self._priority, self._variables = newest
 
 
 def _padded(record: Callable[[Transition], PyTree], length: int) -> Callable[[Transition], PyTree]:

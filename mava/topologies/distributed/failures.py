@@ -7,7 +7,10 @@ import pickle
 import traceback
 
 from mava.errors import MavaError
-from mava.topologies.distributed.remote import NodeError
+
+
+class NodeError(MavaError, RuntimeError):
+    """A node of a distributed run failed or does not answer."""
 
 
 class NodeTraceback(Exception):

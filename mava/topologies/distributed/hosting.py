@@ -16,16 +16,15 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
-from mava.topologies.distributed.failures import Failure
+from mava.topologies.distributed.failures import Failure, NodeError
 from mava.topologies.distributed.job import Addresses, Job
-from mava.topologies.distributed.remote import NodeError
+from mava.topologies.distributed.ports import Ports
 from mava.topologies.distributed.supervision import GRACE, Ended, Event
 
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3"}
 """TensorFlow's library prints, when it is loaded, that there is no CUDA. (JAX sets this to 1.)"""
 
 _START_SECONDS = 300.0
-_LOOK = 0.1
 
 
 class Host(Protocol):
@@ -100,7 +99,7 @@ class ProcessHost:
                 self._messages.put(self._control.recv())
             except (EOFError, OSError):
                 if not self._stopping:
-                    self._messages.put(("event", Ended("the launcher", -1)))
+                    self._messages.put(("event", Ended("the launcher", 1)))
                 return
 
     def events(self) -> Iterator[Event]:
@@ -136,16 +135,15 @@ class ThreadHost:
     def __init__(self) -> None:
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
+        self._ports = Ports()
         self._stop: threading.Event | None = None
 
     def start(self, job: Job, folder: pathlib.Path | None) -> Addresses:
         import launchpad as lp
         from absl import flags
 
-        from mava.topologies.distributed.ports import Ports
         from mava.topologies.distributed.program import make_program
 
-        self._ports = Ports()
         program, addresses = make_program(job, self._run, self._ports)
         if not flags.FLAGS.is_parsed():
             flags.FLAGS.mark_as_parsed()
@@ -167,12 +165,12 @@ class ThreadHost:
             yield self._events.get()
 
     def stop(self) -> None:
+        self._ports.close()
         if self._stop is None:
             return
         self._stop.set()
         for thread in self._threads:
             thread.join(GRACE)
-        self._ports.close()
         self._stop = None
 
 

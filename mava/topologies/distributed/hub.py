@@ -14,7 +14,6 @@ import pathlib
 import signal
 import sys
 import threading
-import time
 from typing import Any
 
 from mava.topologies.distributed.failures import Failure
@@ -41,7 +40,6 @@ class Hub:
     def run(self) -> None:
         """Until the caller asks for the end, or is gone."""
         job, folder = self._control.recv()
-        began = time.monotonic()
         import launchpad as lp
         from absl import flags, logging
 
@@ -52,7 +50,6 @@ class Hub:
         flags.FLAGS(["hub"])
         ports = Ports()
         try:
-            self._tell(("imported", time.monotonic() - began))
             program, addresses = make_program(job, self._supervised(folder), ports)
             manager = lp.launch(program, launch_type="local_mt")
             self._stop = manager.stop_event()
@@ -71,18 +68,22 @@ class Hub:
             import launchpad as lp
 
             self._threads.append(threading.current_thread())
-            log = None if folder is None else BoundedLog(folder / f"{node.replace(' ', '_')}.txt")
-            Supervisor(
-                node,
-                work,
-                restarts,
-                lambda event: self._tell(("event", event)),
-                lp.stop_event(),
-                None if log is None else log.descriptor,
-                in_child=self._control.close,
-            ).run()
-            if log is not None:
-                log.close()
+            try:
+                path = folder and folder / f"{node.replace(' ', '_')}.txt"
+                log = None if path is None else BoundedLog(path)
+                Supervisor(
+                    node,
+                    work,
+                    restarts,
+                    lambda event: self._tell(("event", event)),
+                    lp.stop_event(),
+                    None if log is None else log.descriptor,
+                    in_child=self._control.close,
+                ).run()
+                if log is not None:
+                    log.close()
+            except Exception as error:  # such as no memory to fork
+                self._tell(("event", Failure.of(node, error)))
 
         return run
 

@@ -57,13 +57,14 @@ class Addresses:
     evaluator: str
 
 
-def executor_seed(seed: int, index: int, incarnation: int) -> int:
+def executor_seed(seed: int, index: int, incarnation: int, session: int) -> int:
     """The seed of an executor's episodes. The first executor's is the run's own, so one executor
-    meets the episodes that a single process meets; one that was restarted meets new ones.
+    meets the episodes that a single process meets; one that was restarted, or whose run was resumed
+    after ``session`` environment steps, meets new ones.
 
-    >>> executor_seed(7, index=0, incarnation=0)
+    >>> executor_seed(7, index=0, incarnation=0, session=0)
     7
     """
-    if index == incarnation == 0:
+    if index == incarnation == session == 0:
         return seed
-    return int(np.random.SeedSequence((seed, index, incarnation)).generate_state(1)[0])
+    return int(np.random.SeedSequence((seed, index, incarnation, session)).generate_state(1)[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import threading
@@ -27,9 +28,10 @@ class BoundedLog:
     def _copy(self) -> None:
         with self._path.open("ab", buffering=0) as file:
             while part := os.read(self._reader, 65536):
-                file.write(part[: self._left])
-                if 0 < self._left <= len(part):
-                    file.write(b"\n[this log is full; what follows is not kept]\n")
+                with contextlib.suppress(OSError):  # a full disk must not hold up the node
+                    file.write(part[: self._left])
+                    if 0 < self._left <= len(part):
+                        file.write(b"\n[this log is full; what follows is not kept]\n")
                 self._left = max(0, self._left - len(part))
 
     def close(self, seconds: float = 1.0) -> None:

@@ -13,8 +13,8 @@ _PATIENCE = 0.5
 class ParameterServer:
     """Holds what the trainer published last.
 
-    A version is the number of trainer steps that made it. Executors ask for what is newer than
-    what they have, so that nothing is sent twice.
+    A version is the number of trainer steps that made it. Executors ask for another version
+    than they have, so that nothing is sent twice.
     """
 
     def __init__(self) -> None:
@@ -36,15 +36,10 @@ class ParameterServer:
             self._changed.notify_all()
 
     @exposed
-    def version(self) -> int:
-        """Of what is held; -1 for nothing."""
-        with self._changed:
-            return self._version
-
-    @exposed
-    def newer_than(self, version: int) -> tuple[int, float, Any] | None:
-        """Version, priority and variables, or ``None`` where nothing newer is held; waits a moment
-        for the first."""
+    def other_than(self, version: int) -> tuple[int, float, Any] | None:
+        """Version, priority and variables, or ``None`` where they are of that version; waits a
+        moment for the first. (After a trainer was restarted the newest may have a lower version.)
+        """
         with self._changed:
             self._changed.wait_for(lambda: self._held is not None, _PATIENCE)
-            return self._held if self._version > version else None
+            return self._held if self._version != version else None

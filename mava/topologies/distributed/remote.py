@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import concurrent.futures
+import dataclasses
 import functools
 import pickle
 import time
 from collections.abc import Callable
 from typing import Any
 
-from mava.errors import MavaError
+from mava.topologies.distributed.failures import Failure, NodeError
 
 _LOOK = 0.2
 _PATIENCE = 60.0
@@ -17,10 +18,6 @@ _PATIENCE = 60.0
 
 class Stopped(BaseException):
     """The run is being stopped: leave at once. No ``except Exception`` may keep it."""
-
-
-class NodeError(MavaError, RuntimeError):
-    """A node of a distributed run failed or does not answer."""
 
 
 def exposed(method: Callable[..., Any]) -> Callable[[Any, bytes], bytes]:
@@ -38,15 +35,7 @@ def answered(function: Callable[..., Any], arguments: bytes) -> bytes:
     try:
         return pickle.dumps((True, function(*pickle.loads(arguments))))
     except Exception as error:
-        return pickle.dumps((False, _picklable(error)))
-
-
-def _picklable(error: Exception) -> Exception:
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:
-        return NodeError(f"{type(error).__name__}: {error}")
-    return error
+        return pickle.dumps((False, Failure.of("", error)))
 
 
 class Remote:
@@ -80,22 +69,25 @@ class Remote:
         Raises:
             Stopped: ``should_stop`` said so.
             NodeError: the node does not answer.
-            Exception: what the method raised.
+            MavaError: what the method raised, with the node's name and traceback.
         """
         arguments = pickle.dumps(args)
-        deadline = time.monotonic() + self._patience
+        deadline: float | None = None
         while True:
             future = getattr(self._client.futures, method)(arguments)
             self._wait(future, meanwhile)
             error = future.exception()
             if error is None:
                 break
-            if time.monotonic() > deadline:
+            if self._should_stop():
+                raise Stopped
+            deadline = deadline or time.monotonic() + self._patience
+            if time.monotonic() >= deadline:
                 raise NodeError(f"{self._name} does not answer: {error}") from error
             time.sleep(_LOOK)
         succeeded, value = pickle.loads(future.result())
         if not succeeded:
-            raise value
+            raise dataclasses.replace(value, node=self._name).as_error()
         return value
 
     def _wait(

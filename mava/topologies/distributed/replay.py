@@ -197,6 +197,7 @@ class Sampler:
             Exception: what the server, or Reverb, failed with.
         """
         if not self._waiting:
+            self._work.refused.clear()
             self._work.requests.put(None)
             self._waiting = True
         try:
@@ -207,6 +208,12 @@ class Sampler:
         if isinstance(drawn, BaseException):
             raise drawn
         return self._packing.unpack(drawn.rows), drawn.probability, drawn.keys
+
+    @property
+    def was_refused(self) -> bool:
+        """Whether the table had too little, or its limiter gave nothing, for the batch that was
+        asked for last; else a batch that is not there yet is on its way."""
+        return self._work.refused.is_set()
 
     def set_priorities(self, keys: np.ndarray, priorities: np.ndarray) -> None:
         """Gives items new priorities, before the next batch is asked for; batches drawn ahead are
@@ -240,6 +247,7 @@ class _Work(threading.Thread):
         requests: ``None`` for a batch, new priorities by key otherwise.
         answers: one for each batch asked for, or what came in its way.
         closed: set when nothing more is wanted.
+        refused: set when the table had too little for the batch that is asked for.
     """
 
     def __init__(self, address: str, plan: BufferPlan, num_bytes: int) -> None:
@@ -247,6 +255,7 @@ class _Work(threading.Thread):
         self.requests: queue.SimpleQueue[dict[int, float] | None] = queue.SimpleQueue()
         self.answers: queue.SimpleQueue[Drawn | BaseException] = queue.SimpleQueue()
         self.closed = threading.Event()
+        self.refused = threading.Event()
         self._address, self._plan, self._num_bytes = address, plan, num_bytes
         self._held: list[Drawn] = []
 
@@ -267,7 +276,9 @@ class _Work(threading.Thread):
         size = self._plan.batch_size
         while sum(len(part.keys) for part in self._held) < size:
             part = next(parts)
-            if part is not None:
+            if part is None:
+                self.refused.set()
+            else:
                 self._held.append(part)
             if self.closed.is_set():
                 return

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import pathlib
 import pickle
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -22,11 +23,11 @@ from mava.errors import ConfigurationError
 from mava.topologies.base import InterruptibleEpisodes, Report, Runner, RunnerState
 from mava.topologies.buffers import buffer_bytes
 from mava.topologies.distributed.coordinator import NODE_METHODS, Coordinator
-from mava.topologies.distributed.failures import Failure
+from mava.topologies.distributed.failures import Failure, NodeError
 from mava.topologies.distributed.hosting import Host, ProcessHost, ThreadHost, quiet
 from mava.topologies.distributed.job import Job
 from mava.topologies.distributed.ports import Ports
-from mava.topologies.distributed.remote import NodeError, Remote, answered
+from mava.topologies.distributed.remote import Remote, answered
 from mava.topologies.distributed.supervision import Killed, Started
 from mava.topologies.distributed.support import check_supported
 from mava.topologies.host_episodes import Interrupted
@@ -78,6 +79,16 @@ class Distributed(Runner):
         check_count("executors", executors)
         check_count("lease", lease)
         check_positive("tolerance", tolerance)
+        if nodes == "threads" and trainer_platform is not None:
+            raise ConfigurationError(
+                "trainer_platform is for nodes that are processes of their own; with "
+                "nodes='threads' all share this process's JAX, so leave it out"
+            )
+        if nodes == "threads" and threading.current_thread() is not threading.main_thread():
+            raise ConfigurationError(
+                "nodes='threads' needs the main thread, since Launchpad installs signal handlers; "
+                "launch from there, or use nodes='processes'"
+            )
         if nodes not in _HOSTS:
             raise ConfigurationError(f"nodes is {nodes!r}; it is one of {', '.join(_HOSTS)}")
         pickled = pickled_system(system, "it cannot be sent to the nodes of a distributed run")
@@ -85,6 +96,8 @@ class Distributed(Runner):
         plan, count = self.program.plan, self.program.num_environments
         if plan.sampling is not Sampling.ON_POLICY:
             plan.placed(count * executors)
+        if plan.sampling is Sampling.ON_POLICY:
+            lease = min(lease, plan.sequence_length)  # one rollout at most
         self._coordinator = Coordinator(plan, self.program.rounds, count, lease, executors)
         self._settings = (pickled, seed, executors, lease, tolerance)
         self._separate, self._platform = nodes == "processes", trainer_platform
@@ -97,7 +110,7 @@ class Distributed(Runner):
         self._say: Callable[[str], None] = lambda text: None
         self._variables: tuple[int, Variables] | None = None
         self._pids: dict[str, int] = {}
-        self._closed = False
+        self._rests, self._closed = True, False
 
     is_asynchronous = True
 
@@ -152,12 +165,12 @@ class Distributed(Runner):
     def advance(self, until: int) -> Report:
         self._look()
         self._coordinator.extend(until)
-        self._coordinator.settled(_LOOK)
+        self._rests = self._coordinator.settled(_LOOK)
         self._look()
         return self._coordinator.report()
 
     def reached(self, target: int) -> bool:
-        return super().reached(target) and self._coordinator.is_settled()
+        return super().reached(target) and self._rests  # as of the last report: none is left out
 
     def pause(self) -> None:
         self._coordinator.halt()
@@ -183,11 +196,12 @@ class Distributed(Runner):
                 cause = f"{event.node} was killed by signal {event.number}"
                 if event.again:
                     self._say(f"{cause}; it is started again")
-                    if event.node.startswith("executor"):
-                        self._coordinator.lost(int(event.node.split()[1]))
                     continue
                 raise NodeError(f"{cause}; resume the run from its last checkpoint")
-            raise NodeError(f"{event.node} ended with exit code {event.code}")
+            raise NodeError(
+                f"{event.node} ended without a word (exit code {event.code}); see its log in the "
+                f"run directory's folder nodes, and resume the run from its last checkpoint"
+            )
         return False
 
     def _note(self, started: Started) -> None:
@@ -227,9 +241,10 @@ class Distributed(Runner):
         extra, learner = state.extra, state.arrays["learner"]
         learner = jax.tree.map(np.asarray, learner)
         kept = pickle.dumps((extra["updates"], extra["priority"], learner))
-        self._coordinator.restore(extra["steps"], extra["updates"], extra["episodes"], kept)
         self._nodes["replay"].call("load", extra["replay"])
         self._nodes["trainer"].call("load", kept)
+        # Last: nothing is due before.
+        self._coordinator.restore(extra["steps"], extra["updates"], extra["episodes"], kept)
         self._variables = None
         return ["every executor starts new episodes"]
 

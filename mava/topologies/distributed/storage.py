@@ -27,7 +27,7 @@ class ReplayWorker:
         environments = program.num_environments * job.executors
         self._server = ReplayServer(
             lambda: make_table(
-                program.plan, program.rounds, num_bytes, job.tolerance, environments
+                program.plan, program.rounds, num_bytes, job.tolerance, environments, job.lease
             ),
             port,
         )

@@ -22,6 +22,8 @@ GRACE = 8.0
 _LOOK = 0.05
 _FORKING = threading.Lock()
 _PR_SET_PDEATHSIG = 1
+_TERMINATED = 128 + signal.SIGTERM
+"""The exit code of a child that SIGTERM ended: the supervisor's, or somebody else's."""
 
 
 class Started(NamedTuple):
@@ -102,6 +104,7 @@ class Supervisor:
                 status = self._wait(pid)
                 if self._stop.is_set() or status == 0:
                     return
+                status = -signal.SIGTERM if status == _TERMINATED else status
                 if status < 0:
                     deaths += 1
                     again = deaths <= self._restarts
@@ -144,10 +147,10 @@ class Supervisor:
             die_with_parent(parent)
             self._begin()
             self._work()
-            code = 0
+            code = _TERMINATED if self._stop.is_set() else 0
         except BaseException as error:
             if self._stop.is_set():  # what breaks while a run is stopped is no failure
-                code = 0
+                code = _TERMINATED
             else:
                 traceback.print_exc()
                 failure.write_bytes(pickle.dumps(Failure.of(self._node, error)))

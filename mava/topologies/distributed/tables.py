@@ -18,8 +18,12 @@ TABLE = "transitions"
 """The only table of a server."""
 
 QUEUE_BATCHES = 2
-"""Batches that wait in an on-policy queue, at most; more where there are more executors than that,
-so that each can always finish a rollout: one that is half in the queue is of no use to anyone."""
+"""Batches that an on-policy queue holds, beside ``QUEUE_ROLLOUTS``."""
+
+QUEUE_ROLLOUTS = 5
+"""Rollouts of each environment that an on-policy queue holds: the one that is being written, so
+that every executor can always finish its own, one more, and those that three executors in its place
+left there when they were killed. How many wait to be trained on is for the coordinator."""
 
 MAX_CHUNK_BYTES = 2**30
 """Reverb sends a chunk as one protobuf message, which must stay below 2 GiB, all told."""
@@ -68,15 +72,20 @@ def items_in(plan: BufferPlan, transitions: int, num_environments: int) -> int:
 
 
 def make_table(
-    plan: BufferPlan, rounds: Rounds, num_bytes: int, tolerance: float, num_environments: int
+    plan: BufferPlan,
+    rounds: Rounds,
+    num_bytes: int,
+    tolerance: float,
+    num_environments: int,
+    lease: int = 1,
 ) -> reverb.Table:
     """The table of a plan.
 
     Replay: uniform or prioritised selection; the oldest item makes room for a new one; sampling
     begins when there are as many items as ``plan.min_size`` transitions make, and from then on
     keeps in step with insertion: see ``error_buffer``. On policy: a queue of ``QUEUE_BATCHES``
-    batches, which gives each item once, in the order of insertion, and is waited for where it is
-    full.
+    batches and ``QUEUE_ROLLOUTS`` rollouts, which gives each item once, in the order of insertion,
+    and is waited for where it is full.
 
     Args:
         plan: the program's.
@@ -85,6 +94,7 @@ def make_table(
         tolerance: by how much sampling may run ahead or behind, as a share of the samples that
             ``plan.min_size`` is worth; 0.1 is common.
         num_environments: of all executors together.
+        lease: vectorised steps that an executor writes before it reports them.
 
     Raises:
         ConfigurationError: a plan that these environments could never fill, or with items too
@@ -96,7 +106,7 @@ def make_table(
     _check_size(plan, num_bytes)
     signature = tf.TensorSpec((plan.sequence_length, num_bytes), tf.uint8)
     if plan.sampling is Sampling.ON_POLICY:
-        size = max(QUEUE_BATCHES * plan.batch_size, num_environments + plan.batch_size)
+        size = QUEUE_BATCHES * plan.batch_size + QUEUE_ROLLOUTS * num_environments
         return reverb.Table.queue(TABLE, size, signature=signature)
     plan = plan.placed(num_environments)
     ratio = samples_per_insert(plan, rounds)
@@ -112,14 +122,19 @@ def make_table(
         rate_limiter=reverb.rate_limiters.SampleToInsertRatio(
             samples_per_insert=ratio,
             min_size_to_sample=least,
-            error_buffer=error_buffer(plan, rounds, tolerance, num_environments, least),
+            error_buffer=error_buffer(plan, rounds, tolerance, num_environments, least, lease),
         ),
         signature=signature,
     )
 
 
 def error_buffer(
-    plan: BufferPlan, rounds: Rounds, tolerance: float, num_environments: int, least: int
+    plan: BufferPlan,
+    rounds: Rounds,
+    tolerance: float,
+    num_environments: int,
+    least: int,
+    lease: int = 1,
 ) -> float:
     """How many samples sampling may be ahead of, or behind, ``samples_per_insert`` times the items
     inserted after the first ``least``.
@@ -133,13 +148,13 @@ def error_buffer(
     - A trainer that does all that ``rounds`` says is due, and nothing more, is as much as one
       round ahead of the ratio; with it one batch is on its way and one in the trainer's hands. So
       a round and two batches may always be sampled.
-    - Executors insert in steps of all environments, which must not be refused half-way while the
-      trainer waits for the rest; and when all of them are restarted, each environment begins its
-      sequences anew, which costs the items of one sequence. So that much may be missing.
+    - Executors write a whole lease before they report it, and training waits for the report; and
+      when all of them are restarted, each environment begins its sequences anew, which costs the
+      items of one sequence. So that much may be missing.
     """
     ratio = samples_per_insert(plan, rounds)
     ahead = (rounds.updates + 2) * plan.batch_size
-    missing = num_environments * -(-plan.sequence_length // plan.period)
+    missing = num_environments * -(-(plan.sequence_length + lease - 1) // plan.period)
     return max(tolerance * ratio * least, ahead + ratio * missing)
 
 

@@ -116,14 +116,15 @@ class TrainerWorker:
         """One trainer step; ``False`` where the replay had nothing to sample."""
         drawn = sampler.sample(timeout=_SAMPLE_SECONDS)
         if drawn is None:
-            self._coordinator.call("starved", self._updates)
+            if sampler.was_refused:
+                self._coordinator.call("starved", self._updates)
             return False
         batch, probability, keys = drawn
-        trained = self._train(self._learner, batch, probability, self._key)
-        if not trained.finite:
-            where = f"trainer step {self._updates + 1}"
-            raise DivergenceError(diagnosis(self._program.spec, trained.metrics, where))
-        with self._lock:
+        with self._lock:  # a state that is loaded meanwhile must not be trained over
+            trained = self._train(self._learner, batch, probability, self._key)
+            if not trained.finite:
+                where = f"trainer step {self._updates + 1}"
+                raise DivergenceError(diagnosis(self._program.spec, trained.metrics, where))
             self._learner, self._updates = trained.learner, self._updates + 1
         if self._prioritised:
             priorities = np.asarray(trained.priorities)

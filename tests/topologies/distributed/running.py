@@ -91,11 +91,18 @@ class Run:
 
     def steps(self) -> int:
         """Environment steps at the last report of metrics."""
+        return int(self._last().get("step", 0))
+
+    def trainer_steps(self) -> int:
+        return int(self._last().get("trainer_steps", 0))
+
+    def _last(self) -> dict[str, Any]:
         path = self.folder / "metrics.jsonl"
         if not path.exists():
-            return 0
+            return {}
         lines = [line for line in path.read_text().splitlines() if '"kind": "training"' in line]
-        return int(json.loads(lines[-1])["step"]) if lines else 0
+        found: dict[str, Any] = json.loads(lines[-1]) if lines else {}
+        return found
 
     def until(self, condition: Callable[[], bool], seconds: float = 120.0) -> None:
         deadline = time.monotonic() + seconds

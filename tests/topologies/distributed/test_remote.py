@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from mava.errors import DivergenceError, EnvironmentFault
-from mava.topologies.distributed.failures import Failure, NodeTraceback
-from mava.topologies.distributed.remote import NodeError, Remote, Stopped, answered, exposed
+from mava.topologies.distributed.failures import Failure, NodeError, NodeTraceback
+from mava.topologies.distributed.remote import Remote, Stopped, answered, exposed
 
 
 class Client:
@@ -52,9 +52,10 @@ def test_arguments_go_and_results_come_back() -> None:
 
 
 def test_what_a_method_raises_is_raised_here() -> None:
-    with pytest.raises(EnvironmentFault, match="broken"):
+    with pytest.raises(EnvironmentFault, match="it: broken") as found:
         Remote("it", Client(fail(EnvironmentFault("broken")))).call("step")
-    with pytest.raises(NodeError, match="Unpicklable: no"):
+    assert "in function" in str(found.value.__cause__)  # the node's traceback
+    with pytest.raises(NodeError, match="it failed: Unpicklable: no"):
         Remote("it", Client(fail(Unpicklable()))).call("step")
 
 

@@ -108,6 +108,20 @@ def test_work_that_is_killed_is_done_again_until_it_was_killed_too_often(
     assert run.line() == ["over"]
 
 
+def test_work_that_somebody_else_ends_is_done_again(
+    supervised: Callable[[str], Supervised],
+) -> None:
+    run = supervised("work")
+    pid = next(line[2] for line in (run.line(), run.line()) if line[0] == "Started")
+    os.kill(int(pid), signal.SIGTERM)
+    assert run.line() == ["done"]
+    assert run.line() == ["Killed", "node", "15", "True"]
+    assert {run.line()[0], run.line()[0]} == {"Started", "working"}
+    run.stop()
+    assert run.line() == ["done"]
+    assert run.line() == ["over"]
+
+
 def test_an_exception_is_told_and_the_work_is_not_done_again(
     supervised: Callable[[str], Supervised],
 ) -> None:
