@@ -87,6 +87,8 @@ def run_one(name: str) -> None:
         run_dir=run_dir,
         checkpoint_every=steps,
     )
+    if result.interrupted:
+        sys.exit(f"{name} was interrupted, so there is no record of it")
     usage = resource.getrusage(resource.RUSAGE_SELF)
     record = {
         "task": task,
