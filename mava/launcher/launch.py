@@ -106,7 +106,7 @@ def launch(
     directory = None if run_dir is None else RunDirectory(pathlib.Path(run_dir).expanduser())
     jit = bool(topology_options.get("jit", True))
     facts = {
-        **topology_options,
+        **{k: v for k, v in topology_options.items() if isinstance(v, bool | int | float | str)},
         "topology": topology,
         "seed": seed,
         "total_steps": total_steps,
