@@ -21,6 +21,7 @@ from mava.topologies.distributed.packing import Packing
 pytest.importorskip("reverb", reason="Reverb is not installed; `make setup-distributed` does it")
 
 from mava.topologies.distributed.replay import Sampler, Stopped, Writer
+from mava.topologies.distributed.tables import QUEUE_BATCHES, QUEUE_ROLLOUTS
 from tests.topologies.distributed.replaying import (
     PACKING,
     SOON,
@@ -147,11 +148,14 @@ def test_on_policy_each_item_comes_once_and_in_order(replay: Replays, more_steps
 def test_a_full_queue_blocks_until_there_is_room_or_told_to_stop(replay: Replays) -> None:
     plan = on_policy(2, 2)
     held = replay(plan, Rounds(4, 4, 1), environments=2)
+    size = QUEUE_BATCHES * 2 + QUEUE_ROLLOUTS * 2
     with writing(held, 2) as (asked, written):
-        for _ in range(2):  # at least once a second, and it goes on waiting
+        while held.server.counts().size < size:
             assert asked.acquire(timeout=SOON)
-        assert written == [0]  # two rollouts, which fill the queue; it does not run ahead of it
-        assert held.server.counts() == (4, 4, 0)
+        assert asked.acquire(timeout=SOON)  # at least once a second, and it goes on waiting
+        # Each call writes two rollouts of two environments; the fourth fills the queue half-way.
+        assert written == [0, 4, 8]
+        assert held.server.counts() == (size, size, 0)
         assert len(drawn(held.sampler(), 3)) == 6
         assert asked.acquire(timeout=SOON)
 
