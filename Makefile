@@ -43,7 +43,7 @@ quickstart-distributed: setup-distributed ## the quickstart by the distributed t
 	@$(DISTRIBUTED_VENV)/bin/python $(QUICKSTART) --topology=distributed
 
 # Status 3 of the set-up: no Python that suits. Status 5 of pytest: PYTEST_ARGS chose none of these.
-test: setup ## run all tests (half an hour or more on two cores)
+test: setup ## run all tests (half an hour on two cores, and eight minutes of the distributed ones)
 	$(PYTEST) $(PYTEST_ARGS)
 ifneq ($(DISTRIBUTED_VENV),)
 	@$(SETUP_DISTRIBUTED); case "$$? $$CI" in \
