@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import importlib
 import inspect
 import pkgutil
@@ -126,7 +127,7 @@ NETWORKS = [
     member
     for module in pkgutil.iter_modules(networks.__path__)
     for member in vars(importlib.import_module(f"{networks.__name__}.{module.name}")).values()
-    if isinstance(member, type) and issubclass(member, InitParams)
+    if isinstance(member, abc.ABCMeta) and issubclass(member, InitParams)
     if not inspect.isabstract(member) and "sharing" in inspect.signature(member).parameters
 ]
 
