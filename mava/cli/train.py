@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 USAGE = "mava train --system=NAME --env=NAME --total_steps=N [--flag=value]..."
 SUMMARY = (
-    "Trains a system. With --resume a run goes on bit for bit, and --run_dir alone says which: "
+    "Trains a system. With --resume a run goes on (bit for bit, unless it is distributed), and "
+    "--run_dir alone says which: "
     "what is not given is as it was. Progress goes to standard error."
 )
 _REMEMBERED = ("topology", "seed", "total_steps")
